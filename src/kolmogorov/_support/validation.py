@@ -7,30 +7,24 @@ import math
 import numbers
 import re
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from kolmogorov.errors import ParameterError
 
 
-class Requirement(Protocol):
-    """What a parameter must be: it judges a value, and `str` describes it."""
-
-    def accepts(self, value: Any) -> bool:
-        """Tell whether the value is allowed."""
-
-    def __str__(self) -> str: ...
-
-
-class _Worded:
-    """A requirement made of its description and its test."""
+class Requirement:
+    """What a parameter must be: its description, and a test of values; `|` is either of two."""
 
     def __init__(self, words: str, accepts: Callable[[Any], bool]) -> None:
         self._words, self.accepts = words, accepts
 
     def __str__(self) -> str:
         return self._words
+
+    def __or__(self, other: Requirement) -> Requirement:
+        return Requirement(f"{self} or {other}", lambda value: self.accepts(value) or other.accepts(value))
 
 
 def is_finite(value: Any) -> bool:
@@ -48,23 +42,46 @@ def _is_real(value: Any, low: float, high: float) -> bool:
     return is_finite(value) and low <= float(value) <= high
 
 
-def _is_boolean(value: Any) -> bool:
-    return isinstance(value, (bool, np.bool_))
-
-
 def _is_whole(value: Any, least: int) -> bool:
     whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
     return whole and least <= int(value) < 2**63
 
 
-class Integer(_Worded):
+def integer(minimum: int, maximum: int = 2**63 - 1) -> Requirement:
     """An integer not below `minimum`, nor above `maximum`, of 64 bits as the kernels count; no boolean."""
-
-    def __init__(self, minimum: int, maximum: int = 2**63 - 1) -> None:
-        words = f"an integer >= {minimum}" if maximum == 2**63 - 1 else f"an integer >= {minimum} and <= {maximum}"
-        super().__init__(words, lambda value: _is_whole(value, minimum) and int(value) <= maximum)
+    words = f"an integer >= {minimum}" if maximum == 2**63 - 1 else f"an integer >= {minimum} and <= {maximum}"
+    return Requirement(words, lambda value: _is_whole(value, minimum) and int(value) <= maximum)
 
 
+def real(minimum: float, maximum: float = math.inf) -> Requirement:
+    """A finite real number not below `minimum`, nor above `maximum`."""
+    bounded = f"a number from {minimum:g} to {maximum:g}"
+    words = bounded if math.isfinite(maximum) else f"a finite number >= {minimum:g}"
+    return Requirement(words, lambda value: _is_real(value, minimum, maximum))
+
+
+def between(low: float, high: float) -> Requirement:
+    """A real number strictly between two others."""
+    words = f"a number between {low:g} and {high:g}"
+    return Requirement(words, lambda value: _is_real(value, low, high) and low < float(value) < high)
+
+
+def one_of(words: tuple[str | int, ...]) -> Requirement:
+    """One of a few words or whole numbers."""
+    shown = ", ".join(map(repr, words))
+    return Requirement(f"one of {shown}", lambda v: (isinstance(v, str) or _is_whole(v, 0)) and v in words)
+
+
+def instance(kind: type) -> Requirement:
+    """An object of a class."""
+    return Requirement(f"an object of the class {kind.__name__}", lambda value: isinstance(value, kind))
+
+
+NONE = Requirement("None", lambda value: value is None)
+AUTO = Requirement("'auto'", lambda value: isinstance(value, str) and value == "auto")
+POSITIVE = Requirement("a finite number > 0", lambda value: _is_real(value, 0.0, math.inf) and float(value) > 0.0)
+BOOLEAN = Requirement("True or False", lambda value: isinstance(value, (bool, np.bool_)))
+CALLBACK = Requirement("a callable or None", lambda value: value is None or callable(value))
 #: A ridge beyond this only overflows: factors have long ceased to move. By judgement.
 LARGEST_RIDGE = 1e12
 #: What a run, or the solver of one row, may be told to do at most: so many rounds of anything, and so many runs. More
@@ -72,90 +89,12 @@ LARGEST_RIDGE = 1e12
 MOST_ROUNDS, MOST_RUNS = 1_000_000, 1_000
 
 
-class Real(_Worded):
-    """A finite real number not below `minimum`, nor above `maximum`."""
-
-    def __init__(self, minimum: float, maximum: float = math.inf) -> None:
-        bounded = f"a number from {minimum:g} to {maximum:g}"
-        words = bounded if math.isfinite(maximum) else f"a finite number >= {minimum:g}"
-        super().__init__(words, lambda value: _is_real(value, minimum, maximum))
-
-
-class Positive(_Worded):
-    """A finite real number above zero."""
-
-    def __init__(self) -> None:
-        super().__init__("a finite number > 0", lambda value: _is_real(value, 0.0, math.inf) and float(value) > 0.0)
-
-
-class Between(_Worded):
-    """A real number strictly between two others."""
-
-    def __init__(self, low: float, high: float) -> None:
-        super().__init__(
-            f"a number between {low:g} and {high:g}",
-            lambda value: _is_real(value, low, high) and low < float(value) < high,
-        )
-
-
-class Optional(_Worded):
-    """What another requirement accepts, or None."""
-
-    def __init__(self, inner: Requirement) -> None:
-        super().__init__(f"{inner} or None", lambda value: value is None or inner.accepts(value))
-
-
-class Either(_Worded):
-    """What one of two requirements accepts."""
-
-    def __init__(self, first: Requirement, second: Requirement) -> None:
-        super().__init__(f"{first} or {second}", lambda value: first.accepts(value) or second.accepts(value))
-
-
-class Word(_Worded):
-    """One particular word."""
-
-    def __init__(self, word: str) -> None:
-        super().__init__(repr(word), lambda value: isinstance(value, str) and value == word)
-
-
-class OneOf(_Worded):
-    """One of a few words or whole numbers."""
-
-    def __init__(self, words: tuple[str | int, ...]) -> None:
-        super().__init__(
-            f"one of {', '.join(map(repr, words))}",
-            lambda value: (isinstance(value, str) or _is_whole(value, 0)) and value in words,
-        )
-
-
-class Boolean(_Worded):
-    """True or False, and nothing that merely counts as such."""
-
-    def __init__(self) -> None:
-        super().__init__("True or False", _is_boolean)
-
-
-class Instance(_Worded):
-    """An object of a class."""
-
-    def __init__(self, kind: type) -> None:
-        super().__init__(f"an object of the class {kind.__name__}", lambda value: isinstance(value, kind))
-
-
-class Callback(_Worded):
-    """A callable, or None."""
-
-    def __init__(self) -> None:
-        super().__init__("a callable or None", lambda value: value is None or callable(value))
-
-
 def check_parameters(owner: str, values: Mapping[str, Any], requirements: Mapping[str, Requirement]) -> None:
     """Raise for the first parameter that is not what it must be.
 
     Examples
     --------
-    >>> check_parameters("KolmogorovModel", {"n_events": 0}, {"n_events": Integer(1)})
+    >>> check_parameters("KolmogorovModel", {"n_events": 0}, {"n_events": integer(1)})
     Traceback (most recent call last):
     kolmogorov.errors.ParameterError: KolmogorovModel: 'n_events' must be an integer >= 1, got 0.
     """

@@ -41,7 +41,7 @@ class LevelsOption(click.ParamType):  # type: ignore[type-arg]
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Read 2, a word or a grid."""
-        from kolmogorov.data.levels import LevelsRequirement
+        from kolmogorov.data.levels import LEVELS
 
         if not isinstance(value, str):
             return value
@@ -51,7 +51,7 @@ class LevelsOption(click.ParamType):  # type: ignore[type-arg]
             found = []
         if found == [2.0]:
             return 2
-        if found != "chances" and not LevelsRequirement().accepts(found):
+        if found != "chances" and not LEVELS.accepts(found):
             self.fail(
                 f"expected 2, chances, auto, or increasing numbers on the probability scale separated by commas, such "
                 f"as 0,0.5,1, got {value!r}.",

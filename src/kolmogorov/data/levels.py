@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from kolmogorov._support.validation import Requirement
 from kolmogorov.data.observations import Observations
 
 Levels = int | Sequence[float] | Literal["auto"]
@@ -20,27 +21,24 @@ _USUAL_STEP, _FINEST_STEP, _COARSEST_STEP = 0.2, 0.15, 0.25
 _LOOK = 1 << 20
 
 
-class LevelsRequirement:
-    """2, "auto", or increasing values on the probability scale."""
+def _are_levels(value: Any) -> bool:
+    if isinstance(value, str):
+        return value == "auto"
+    if isinstance(value, numbers.Integral):
+        return not isinstance(value, bool) and int(value) == 2
+    try:
+        grid = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        return False
+    shaped = grid.ndim == 1 and 2 <= grid.size <= MOST_LEVELS
+    return bool(shaped and (np.abs(grid) <= FURTHEST_LEVEL).all() and (np.diff(grid) > 0.0).all())
 
-    def accepts(self, value: Any) -> bool:
-        """Tell whether the value is allowed."""
-        if isinstance(value, str):
-            return value == "auto"
-        if isinstance(value, numbers.Integral):
-            return not isinstance(value, bool) and int(value) == 2
-        try:
-            grid = np.asarray(value, dtype=np.float64)
-        except (TypeError, ValueError):
-            return False
-        shaped = grid.ndim == 1 and 2 <= grid.size <= MOST_LEVELS
-        return bool(shaped and (np.abs(grid) <= FURTHEST_LEVEL).all() and (np.diff(grid) > 0.0).all())
 
-    def __str__(self) -> str:
-        return (
-            f"2, 'auto', or a list of 2 to {MOST_LEVELS} increasing numbers on the probability scale, each between "
-            f"-{FURTHEST_LEVEL:g} and {FURTHEST_LEVEL:g}"
-        )
+LEVELS = Requirement(
+    f"2, 'auto', or a list of 2 to {MOST_LEVELS} increasing numbers on the probability scale, each between "
+    f"-{FURTHEST_LEVEL:g} and {FURTHEST_LEVEL:g}",
+    _are_levels,
+)
 
 
 def nearest(values: NDArray[Any], points: NDArray[np.float64]) -> NDArray[Any]:

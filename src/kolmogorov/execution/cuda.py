@@ -12,7 +12,7 @@ from typing import Any
 import kolmogorov.kernels
 from kolmogorov._support.optional import require
 from kolmogorov._support.progress import notice
-from kolmogorov._support.validation import Integer, byte_count, check_parameters
+from kolmogorov._support.validation import byte_count, check_parameters, integer
 from kolmogorov.errors import ExecutionError
 
 #: Where the `.cu` files are, beside the compiled functions of the same names.
@@ -56,7 +56,7 @@ class Cuda:
     """
 
     def __init__(self, number: int = 0, *, memory: int | str | None = None) -> None:
-        check_parameters("Cuda", {"number": number}, {"number": Integer(0)})
+        check_parameters("Cuda", {"number": number}, {"number": integer(0)})
         self.number = int(number)
         self.memory = None if memory is None else byte_count(memory, "memory")
         self.cupy = require("cupy", extra="cuda", purpose="Cuda")

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Any, ClassVar
 
 from kolmogorov._support.optional import require
-from kolmogorov._support.validation import Integer, byte_count, check_parameters
+from kolmogorov._support.validation import byte_count, check_parameters, integer
 from kolmogorov.errors import ExecutionError, KolmogorovError
 
 #: Seconds between two looks at a cluster without workers; by judgement.
@@ -48,7 +48,7 @@ class Dask:
         shard_ratings: int = 1_000_000,
         block_memory: int | str = "64MB",
     ) -> None:
-        check_parameters("Dask", {"shard_ratings": shard_ratings}, {"shard_ratings": Integer(1)})
+        check_parameters("Dask", {"shard_ratings": shard_ratings}, {"shard_ratings": integer(1)})
         self.shard_ratings = int(shard_ratings)
         self.block_memory = byte_count(block_memory, "block_memory")
         distributed = require("distributed", extra="dask", purpose="Dask")

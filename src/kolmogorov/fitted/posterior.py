@@ -22,7 +22,7 @@ from kolmogorov._support.invariants import (
 from kolmogorov._support.threads import one_blas_thread
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data import Observations
-from kolmogorov.data.levels import LevelsRequirement, middles, nearest
+from kolmogorov.data.levels import LEVELS, middles, nearest
 from kolmogorov.errors import InvariantError
 from kolmogorov.execution.threads import Threads, deal_pairs
 from kolmogorov.fitted.attributes import Attributed, Side, with_centres
@@ -348,7 +348,7 @@ class Posterior(Trained):
 
 def check_levels(levels: NDArray[Any]) -> None:
     """Raise `InvariantError` where an array holds no levels of draws."""
-    requirement = LevelsRequirement()
+    requirement = LEVELS
     if levels.dtype != np.float64 or not requirement.accepts(levels):
         raise InvariantError(f"the levels must be {requirement}")
 

@@ -12,20 +12,10 @@ from sklearn.utils.validation import check_is_fitted
 from kolmogorov._support.progress import notice
 from kolmogorov._support.seeds import base_seed
 from kolmogorov._support.typing import Floats
-from kolmogorov._support.validation import (
-    Between,
-    Either,
-    Integer,
-    OneOf,
-    Optional,
-    Positive,
-    Requirement,
-    Word,
-    check_parameters,
-)
+from kolmogorov._support.validation import AUTO, NONE, POSITIVE, Requirement, between, check_parameters, integer, one_of
 from kolmogorov.data.attributes import Newcomers, TableAttributes
 from kolmogorov.data.changes import Change
-from kolmogorov.data.levels import Levels, LevelsRequirement
+from kolmogorov.data.levels import LEVELS, Levels
 from kolmogorov.data.observations import Observations
 from kolmogorov.data.trainable import check_any
 from kolmogorov.data.view import View
@@ -50,11 +40,11 @@ from kolmogorov.surface.tables import learnable
 
 Likelihood = Literal["auto", "gaussian", "bernoulli"]
 _RULES: dict[str, Requirement] = COMMON_RULES | {
-    "levels": LevelsRequirement(),
-    "likelihood": OneOf(("auto", "gaussian", "bernoulli")),
+    "levels": LEVELS,
+    "likelihood": one_of(("auto", "gaussian", "bernoulli")),
     **lengths("n_chains", "burn_in", "n_samples"),
-    "n_features": Either(Integer(0), Word("auto")),
-    "max_seconds": Optional(Positive()),
+    "n_features": integer(0) | AUTO,
+    "max_seconds": POSITIVE | NONE,
 }
 
 
@@ -263,7 +253,7 @@ class BayesianKolmogorovModel(EventModel):
         """
         if not return_std:
             return super().predict(users, items, output=output, unknown=unknown)
-        check_parameters("predict", {"output": output}, {"output": OneOf(("probability", "rating"))})
+        check_parameters("predict", {"output": output}, {"output": one_of(("probability", "rating"))})
         model, users, items = self._met(users, items)
         rows, single = pair_rows(model.fitted_, users, items, unknown)
         mean, deviation = model.fitted_.moments(*rows)
@@ -295,7 +285,7 @@ class BayesianKolmogorovModel(EventModel):
         check_parameters(
             "predict_interval",
             {"level": level, "of": of},
-            {"level": Between(0.0, 1.0), "of": OneOf(("rating", "probability"))},
+            {"level": between(0.0, 1.0), "of": one_of(("rating", "probability"))},
         )
         model, users, items = self._met(users, items)
         rows, single = pair_rows(model.fitted_, users, items, unknown)
@@ -331,7 +321,7 @@ class BayesianKolmogorovModel(EventModel):
             Best held-out ones; the first `max_entries` are looked at.
         """
         check_is_fitted(self)
-        check_parameters("diagnostics", {"max_entries": max_entries}, {"max_entries": Integer(1)})
+        check_parameters("diagnostics", {"max_entries": max_entries}, {"max_entries": integer(1)})
         return agreement(by_chain(self.fitted_, observations, max_entries))
 
     def to_arviz(self, observations: Observations, max_entries: int = 1000) -> Any:

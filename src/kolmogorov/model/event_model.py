@@ -18,18 +18,17 @@ from kolmogorov._support.progress import says_stop
 from kolmogorov._support.threads import one_blas_thread, thread_count
 from kolmogorov._support.typing import Floats
 from kolmogorov._support.validation import (
+    AUTO,
+    BOOLEAN,
+    CALLBACK,
     MOST_ROUNDS,
     MOST_RUNS,
-    Boolean,
-    Callback,
-    Either,
-    Instance,
-    Integer,
-    Optional,
-    Real,
+    NONE,
     Requirement,
-    Word,
     check_parameters,
+    instance,
+    integer,
+    real,
 )
 from kolmogorov.data import Observations
 from kolmogorov.data.attributes import Newcomers, Side, described
@@ -55,18 +54,18 @@ from kolmogorov.surface.tables import table_of
 Auto = Literal["auto"]
 #: What is asked of the parameters that all of them have.
 COMMON_RULES: dict[str, Requirement] = {
-    "n_events": Either(Integer(1), Word("auto")),
-    "unobserved": Either(Real(0.0, LARGEST_WEIGHT), Word("auto")),
-    "execution": Optional(Either(Instance(Cuda), Instance(Dask))),
-    "callback": Callback(),
-    "verbose": Either(Boolean(), Integer(0)),
+    "n_events": integer(1) | AUTO,
+    "unobserved": real(0.0, LARGEST_WEIGHT) | AUTO,
+    "execution": instance(Cuda) | instance(Dask) | NONE,
+    "callback": CALLBACK,
+    "verbose": BOOLEAN | integer(0),
 }
 
 
 def lengths(*names: str) -> dict[str, Requirement]:
     """Return what is asked of parameters that say how long a fit goes on: numbers of runs, or of rounds of one."""
     most = {"n_chains": MOST_RUNS, "n_init": MOST_RUNS}
-    return {name: Either(Integer(1, most.get(name, MOST_ROUNDS)), Word("auto")) for name in names}
+    return {name: integer(1, most.get(name, MOST_ROUNDS)) | AUTO for name in names}
 
 
 class EventModel(Interpretation, Updating, TransformerMixin, Recommender):  # type: ignore[misc]
@@ -127,7 +126,7 @@ class EventModel(Interpretation, Updating, TransformerMixin, Recommender):  # ty
         >>> chances.shape == (len(test), 2), bool(np.allclose(chances @ model.rating_values_, model.predict(test)))
         (True, True)
         """
-        check_parameters("predict_distribution", {"as_frame": as_frame}, {"as_frame": Boolean()})
+        check_parameters("predict_distribution", {"as_frame": as_frame}, {"as_frame": BOOLEAN})
         model, users, items = self._met(users, items)
         rows, single = pair_rows(model.fitted_, users, items, unknown)
         found: Floats = model.fitted_.distribution_at_rows(*rows)

@@ -13,7 +13,7 @@ from sklearn.utils.validation import FLOAT_DTYPES, check_is_fitted, validate_dat
 
 from kolmogorov._support.seeds import base_seed
 from kolmogorov._support.typing import Floats
-from kolmogorov._support.validation import Either, Integer, OneOf, Requirement, Word, check_parameters
+from kolmogorov._support.validation import AUTO, Requirement, check_parameters, integer, one_of
 from kolmogorov.data.observations import Observations
 from kolmogorov.errors import DataError
 from kolmogorov.model.bayesian import BayesianKolmogorovModel
@@ -63,8 +63,8 @@ class KolmogorovImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator): 
     """
 
     _rules: ClassVar[dict[str, Requirement]] = {
-        "n_events": Either(Integer(1), Word("auto")),
-        "fill": OneOf(("mean", "value")),
+        "n_events": integer(1) | AUTO,
+        "fill": one_of(("mean", "value")),
     }
 
     def __init__(
@@ -148,7 +148,7 @@ class KolmogorovImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator): 
         ((3, 5, 2), True)
         """
         check_is_fitted(self)
-        check_parameters("imputations", {"n_imputations": n_imputations}, {"n_imputations": Integer(1)})
+        check_parameters("imputations", {"n_imputations": n_imputations}, {"n_imputations": integer(1)})
         rng = np.random.default_rng([self._seed if random_state is None else base_seed(random_state), 1])
         posterior, n = self.model_.posterior_, self.model_.posterior_.n_draws
         rounds = [rng.permutation(n) for _ in range(-(-n_imputations // n))]

@@ -13,15 +13,14 @@ from sklearn.utils.validation import check_is_fitted
 from kolmogorov._support.progress import notice
 from kolmogorov._support.typing import Floats
 from kolmogorov._support.validation import (
+    AUTO,
+    BOOLEAN,
     LARGEST_RIDGE,
-    Boolean,
-    Either,
-    OneOf,
-    Optional,
-    Real,
+    NONE,
     Requirement,
-    Word,
     check_parameters,
+    one_of,
+    real,
 )
 from kolmogorov.data.changes import Change
 from kolmogorov.data.liking import liked
@@ -94,14 +93,14 @@ def paper_parameters(n_events: int, changes: Mapping[str, Any]) -> dict[str, Any
 #: judgement. Below, only rows move.
 _SWEPT = 0.01
 _RULES: dict[str, Requirement] = COMMON_RULES | {
-    "levels": OneOf((2, "chances")),
-    "learn_from": OneOf(("draws", "ratings")),
-    "user_reg": Either(Real(0.0, LARGEST_RIDGE), Word("auto")),
-    "item_reg": Either(Real(0.0, LARGEST_RIDGE), Word("auto")),
-    "prior": OneOf(("mean", "uniform")),
+    "levels": one_of((2, "chances")),
+    "learn_from": one_of(("draws", "ratings")),
+    "user_reg": real(0.0, LARGEST_RIDGE) | AUTO,
+    "item_reg": real(0.0, LARGEST_RIDGE) | AUTO,
+    "prior": one_of(("mean", "uniform")),
     **lengths("max_iter", "n_init"),
-    "tol": Real(0.0),
-    "keep_better": Boolean(),
+    "tol": real(0.0),
+    "keep_better": BOOLEAN,
 }
 
 
@@ -365,7 +364,7 @@ class KolmogorovModel(EventModel):
         no it is the model itself. What it says of items holds oftener beyond base rates than what one of ratings says.
         """
         check_is_fitted(self)
-        check_parameters("liking", {"likes": likes}, {"likes": Optional(Real(0.0, 1.0))})
+        check_parameters("liking", {"likes": likes}, {"likes": real(0.0, 1.0) | NONE})
         if self.fitted_.training.is_binary:
             return self
         model = KolmogorovModel(self.fitted_.n_events, random_state=self.random_state, n_jobs=self.n_jobs)

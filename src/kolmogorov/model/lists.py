@@ -14,17 +14,7 @@ from kolmogorov._support.progress import says_stop
 from kolmogorov._support.seeds import base_seed
 from kolmogorov._support.threads import one_blas_thread, thread_count
 from kolmogorov._support.typing import Floats
-from kolmogorov._support.validation import (
-    LARGEST_RIDGE,
-    Boolean,
-    Callback,
-    Either,
-    Integer,
-    OneOf,
-    Real,
-    Requirement,
-    Word,
-)
+from kolmogorov._support.validation import AUTO, BOOLEAN, CALLBACK, LARGEST_RIDGE, Requirement, integer, one_of, real
 from kolmogorov.data import Observations
 from kolmogorov.data.changes import Change
 from kolmogorov.data.view import View
@@ -53,14 +43,14 @@ _LEAST_WEIGHT, _MOST_NEIGHBOURS = 1e-6, 1024
 #: Of what completes the table: small beside those of a model that has nothing but events. By judgement.
 _SIZES = DescentSizes(n_descents=2, n_events=32)
 _RULES: dict[str, Requirement] = {
-    "n_events": Either(Integer(1), Word("auto")),
-    "ridge": Either(Real(1e-6, LARGEST_RIDGE), Word("auto")),
-    "growth": Either(Real(0.0, 1.0), Word("auto")),
-    "balance": Either(Real(0.0, 1.0), Word("auto")),
-    "unobserved": Either(Real(_LEAST_WEIGHT, 1.0), Word("auto")),
-    "neighbours": Either(Integer(1, _MOST_NEIGHBOURS), OneOf(("auto", "all"))),
-    "callback": Callback(),
-    "verbose": Either(Boolean(), Integer(0)),
+    "n_events": integer(1) | AUTO,
+    "ridge": real(1e-6, LARGEST_RIDGE) | AUTO,
+    "growth": real(0.0, 1.0) | AUTO,
+    "balance": real(0.0, 1.0) | AUTO,
+    "unobserved": real(_LEAST_WEIGHT, 1.0) | AUTO,
+    "neighbours": integer(1, _MOST_NEIGHBOURS) | one_of(("auto", "all")),
+    "callback": CALLBACK,
+    "verbose": BOOLEAN | integer(0),
 }
 
 

@@ -16,7 +16,7 @@ from kolmogorov._support.markup import card, table
 from kolmogorov._support.optional import to_frame
 from kolmogorov._support.progress import says_stop, warn
 from kolmogorov._support.seeds import base_seed
-from kolmogorov._support.validation import Integer, Optional, Positive, Requirement, check_parameters, suggestion
+from kolmogorov._support.validation import NONE, POSITIVE, Requirement, check_parameters, integer, suggestion
 from kolmogorov.data import Observations
 from kolmogorov.data.trainable import check_trainable
 from kolmogorov.errors import ConvergenceWarning, DataError, ParameterError
@@ -34,7 +34,7 @@ _RIDGES, _SPARSE = (0.3, 1.0, 3.0, 10.0, 30.0, 100.0), 10
 _WEIGHTS = (0.3, 1.0, 3.0)
 #: What says that the model is to learn from ratings: draws learn how much to shrink.
 _OF_RATINGS = ("user_reg", "item_reg", "prior")
-_RULES: dict[str, Requirement] = {"max_seconds": Optional(Positive()), "k": Integer(1)}
+_RULES: dict[str, Requirement] = {"max_seconds": POSITIVE | NONE, "k": integer(1)}
 
 
 @dataclass(frozen=True)

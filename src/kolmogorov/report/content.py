@@ -10,7 +10,7 @@ import numpy as np
 
 from kolmogorov._support.progress import notice
 from kolmogorov._support.typing import Rows
-from kolmogorov._support.validation import Integer, check_parameters
+from kolmogorov._support.validation import check_parameters, integer
 from kolmogorov.data import Observations
 from kolmogorov.errors import DataError, ParameterError
 from kolmogorov.fitted.point import Fitted
@@ -119,7 +119,7 @@ def heading(options: Options, name: str) -> dict[str, str]:
 
 
 def _check(options: Options, likes: float, observations: Any) -> None:
-    check_parameters("report", {"max_users": options.max_users}, {"max_users": Integer(1)})
+    check_parameters("report", {"max_users": options.max_users}, {"max_users": integer(1)})
     check_likes("report", likes)
     if observations is not None and not isinstance(observations, Observations):
         raise DataError(f"A report takes Observations, got {type(observations).__name__}.")

@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 from kolmogorov._support.progress import notice
 from kolmogorov._support.typing import Rows
-from kolmogorov._support.validation import Integer, check_parameters
+from kolmogorov._support.validation import check_parameters, integer
 from kolmogorov.data import Observations
 from kolmogorov.data.liking import reaching
 from kolmogorov.data.view import View
@@ -117,7 +117,7 @@ def gather_lists(
 
 
 def _check(options: Options, observations: Any) -> None:
-    check_parameters("report", {"max_users": options.max_users}, {"max_users": Integer(1)})
+    check_parameters("report", {"max_users": options.max_users}, {"max_users": integer(1)})
     if options.image is not None:
         raise ParameterError("'image' is for models whose items or users are pixels, and lists have none.")
     if observations is not None and not isinstance(observations, Observations):

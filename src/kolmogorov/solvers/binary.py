@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from kolmogorov._support.typing import Floats, Seeds
-from kolmogorov._support.validation import MOST_ROUNDS, Boolean, Integer, Optional, Positive
+from kolmogorov._support.validation import BOOLEAN, MOST_ROUNDS, NONE, POSITIVE, integer
 from kolmogorov.kernels.binary.enumeration import enumerate_all
 from kolmogorov.kernels.binary.flips import multi_start
 from kolmogorov.kernels.binary.monotonic import branch_reduce_bound
@@ -80,7 +80,7 @@ class LocalSearch(BinarySolver):
 
     name = "local_search"
     typical_cost = 400
-    requirements: ClassVar = {"n_starts": Integer(1, MOST_ROUNDS), "time_limit": Optional(Positive())}
+    requirements: ClassVar = {"n_starts": integer(1, MOST_ROUNDS), "time_limit": POSITIVE | NONE}
 
     def _solve_batch(self, gram: Floats, moment: Floats, start: Floats, seeds: Seeds) -> Batch:
         x = np.empty_like(moment)
@@ -118,9 +118,9 @@ class Auto(BinarySolver):
 
     name = "auto"
     requirements: ClassVar = {
-        "n_starts": Integer(1, MOST_ROUNDS),
-        "thorough": Boolean(),
-        "time_limit": Optional(Positive()),
+        "n_starts": integer(1, MOST_ROUNDS),
+        "thorough": BOOLEAN,
+        "time_limit": POSITIVE | NONE,
     }
 
     def row_cost(self, size: int) -> int:
@@ -163,7 +163,7 @@ class DiscreteMonotonic(BinarySolver):
     name = "dmo"
     # Some thirty variables are proved in minutes; beyond this size all that is left of the method is its start.
     max_variables = 100
-    requirements: ClassVar = {"max_nodes": Integer(1), "time_limit": Optional(Positive())}
+    requirements: ClassVar = {"max_nodes": integer(1), "time_limit": POSITIVE | NONE}
 
     def _solve_batch(self, gram: Floats, moment: Floats, start: Floats, seeds: Seeds) -> Batch:
         x = np.empty_like(moment)

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from kolmogorov._support.typing import Counts, Floats, Seeds
-from kolmogorov._support.validation import MOST_ROUNDS, Boolean, Integer, Real, Requirement
+from kolmogorov._support.validation import BOOLEAN, MOST_ROUNDS, Requirement, integer, real
 from kolmogorov.kernels.rows.active_set import active_set, active_set_rows
 from kolmogorov.kernels.rows.box import coordinate_descent
 from kolmogorov.kernels.rows.quadratic import batch_values
@@ -23,7 +23,7 @@ from kolmogorov.problems import BoxQP, RidgeQP, SimplexQP
 from kolmogorov.solvers.contract import Batch, Certified, RowSolver
 from kolmogorov.solvers.stopping import stop_cell
 
-_RULES: dict[str, Requirement] = {"tol": Real(0.0), "max_iter": Integer(1, MOST_ROUNDS)}
+_RULES: dict[str, Requirement] = {"tol": real(0.0), "max_iter": integer(1, MOST_ROUNDS)}
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class FrankWolfe(Certified):
 
     problem = SimplexQP
     name = "frank_wolfe"
-    requirements: ClassVar = {**_RULES, "away_steps": Boolean()}
+    requirements: ClassVar = {**_RULES, "away_steps": BOOLEAN}
 
     def _descend(self, gram: Floats, moment: Floats, x: Floats, gaps: Floats, iterations: Counts) -> None:
         frank_wolfe(gram, moment, x, float(self.tol), int(self.max_iter), bool(self.away_steps), gaps, iterations)

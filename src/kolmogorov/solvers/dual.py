@@ -14,16 +14,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from kolmogorov._support.typing import Floats, Seeds
-from kolmogorov._support.validation import (
-    MOST_ROUNDS,
-    Between,
-    Boolean,
-    Integer,
-    OneOf,
-    Positive,
-    Real,
-    Requirement,
-)
+from kolmogorov._support.validation import BOOLEAN, MOST_ROUNDS, POSITIVE, Requirement, between, integer, one_of, real
 from kolmogorov.errors import ParameterError
 from kolmogorov.kernels.binary.dual import (
     CONVERGED,
@@ -51,16 +42,16 @@ _LONGEST_TRACE = 100_000_000
 LEAST_SHRINKING = 0.99
 #: Rules of the options that the two gradient descents have in common.
 DESCENT_RULES: dict[str, Requirement] = {
-    "gamma": Positive(),
-    "n_draws": Integer(1, MOST_ROUNDS),
-    "tol": Real(0.0),
-    "max_iter": Integer(1, MOST_ROUNDS),
-    "step": Positive(),
-    "shrink": Between(0.0, LEAST_SHRINKING),
-    "armijo": Between(0.0, 1.0),
-    "initial_dual": Real(-1e100, 1e100),
-    "screened": Boolean(),
-    "trace": Boolean(),
+    "gamma": POSITIVE,
+    "n_draws": integer(1, MOST_ROUNDS),
+    "tol": real(0.0),
+    "max_iter": integer(1, MOST_ROUNDS),
+    "step": POSITIVE,
+    "shrink": between(0.0, LEAST_SHRINKING),
+    "armijo": between(0.0, 1.0),
+    "initial_dual": real(-1e100, 1e100),
+    "screened": BOOLEAN,
+    "trace": BOOLEAN,
 }
 #: Rules of the options of the two Newton methods.
 NEWTON_RULES = {name: DESCENT_RULES[name] for name in ("gamma", "n_draws", "tol", "max_iter", "trace")}
@@ -169,10 +160,10 @@ class EnhancedGradientDescent(BinarySolver):
     max_variables = MAX_VARIABLES
     requirements: ClassVar = {
         **DESCENT_RULES,
-        "initial_step": Boolean(),
-        "evd": OneOf(("full", "lanczos")),
-        "a": Positive(),
-        "reorthogonalised": Boolean(),
+        "initial_step": BOOLEAN,
+        "evd": one_of(("full", "lanczos")),
+        "a": POSITIVE,
+        "reorthogonalised": BOOLEAN,
     }
 
     def _solve_batch(self, gram: Floats, moment: Floats, start: Floats, seeds: Seeds) -> Batch:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from kolmogorov._support.optional import require
 from kolmogorov._support.typing import Floats, Seeds
-from kolmogorov._support.validation import MOST_ROUNDS, Integer, Positive
+from kolmogorov._support.validation import MOST_ROUNDS, POSITIVE, integer
 from kolmogorov.kernels.binary.lifting import best_rounding, lift
 from kolmogorov.solvers.contract import Batch, BinarySolver
 from kolmogorov.solvers.stopping import go_on, stop_cell
@@ -42,9 +42,9 @@ class SemidefiniteRelaxation(BinarySolver):
     # The interior-point method factors a matrix with D^4 / 4 entries: half a minute and 1.5 GB at this size.
     max_variables = 100
     requirements: ClassVar = {
-        "n_draws": Integer(1, MOST_ROUNDS),
-        "tol": Positive(),
-        "max_iter": Integer(1, MOST_ROUNDS),
+        "n_draws": integer(1, MOST_ROUNDS),
+        "tol": POSITIVE,
+        "max_iter": integer(1, MOST_ROUNDS),
     }
 
     def _solve_batch(self, gram: Floats, moment: Floats, start: Floats, seeds: Seeds) -> Batch:

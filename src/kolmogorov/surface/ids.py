@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from kolmogorov._support.progress import warn
 from kolmogorov._support.typing import Floats, Rows
-from kolmogorov._support.validation import OneOf, check_parameters
+from kolmogorov._support.validation import check_parameters, one_of
 from kolmogorov.data import Observations, Vocabulary
 from kolmogorov.data.columns import usual_columns
 from kolmogorov.data.observations import numbers_in
@@ -70,7 +70,7 @@ def pair_frame(raw: Any) -> PairFrame | None:
 
 
 Unknown = Literal["average", "ignore", "error"]
-_UNKNOWN = {"unknown": OneOf(("average", "ignore", "error"))}
+_UNKNOWN = {"unknown": one_of(("average", "ignore", "error"))}
 _NAMED = 3
 
 

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from kolmogorov import _version, metrics
 from kolmogorov._support.optional import to_frame
 from kolmogorov._support.typing import Floats, Rows
-from kolmogorov._support.validation import Boolean, Integer, OneOf, Optional, Real, Requirement, check_parameters
+from kolmogorov._support.validation import BOOLEAN, NONE, Requirement, check_parameters, integer, one_of, real
 from kolmogorov.data import Observations, Scale, Vocabulary
 from kolmogorov.data.view import View
 from kolmogorov.data.vocabulary import id_text
@@ -39,14 +39,14 @@ from kolmogorov.surface.tables import check_evaluable
 
 Output = Literal["probability", "rating"]
 Rank = Literal["auto", "probability", "lower"]
-_OUTPUT: dict[str, Requirement] = {"output": OneOf(("probability", "rating"))}
+_OUTPUT: dict[str, Requirement] = {"output": one_of(("probability", "rating"))}
 _RECOMMEND: dict[str, Requirement] = {
-    "n": Integer(1),
-    "min_count": Optional(Integer(1)),
-    "rank": OneOf(("auto", "probability", "lower")),
-    "exclude_seen": Boolean(),
+    "n": integer(1),
+    "min_count": integer(1) | NONE,
+    "rank": one_of(("auto", "probability", "lower")),
+    "exclude_seen": BOOLEAN,
 }
-_EVALUATE: dict[str, Requirement] = {"ranking": Boolean(), "k": Integer(1), "likes": Optional(Real(0.0, 1.0))}
+_EVALUATE: dict[str, Requirement] = {"ranking": BOOLEAN, "k": integer(1), "likes": real(0.0, 1.0) | NONE}
 #: What belongs to a run and not to the model it made: no file holds it.
 NOT_STORED = ("callback", "checkpoint", "execution", "n_jobs", "random_state", "verbose")
 #: Entries whose distributions are held at once, by judgement.

@@ -56,11 +56,11 @@ def command(
       kolmogorov evaluate model.km ratings.csv --folds 5
       kolmogorov evaluate clicks.km later.csv --ranking -k 20
     """
-    from kolmogorov._support.validation import Integer, check_parameters
+    from kolmogorov._support.validation import check_parameters, integer
     from kolmogorov.cli.display import console, emit, scored_apart, without_repeats
     from kolmogorov.model.loading import load
 
-    check_parameters("evaluate", {"k": k}, {"k": Integer(1)})
+    check_parameters("evaluate", {"k": k}, {"k": integer(1)})
     doing(f"Loading {model}")
     fitted_model = load(model)
     if not (fitted_model._is_only_yes if ranking is None else ranking):

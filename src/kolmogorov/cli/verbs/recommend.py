@@ -72,14 +72,12 @@ def command(
       kolmogorov recommend model.km 196 --items new_films.csv
       kolmogorov recommend model.km --users new_people.csv
     """
-    from kolmogorov._support.validation import Integer, Optional, check_parameters
+    from kolmogorov._support.validation import NONE, check_parameters, integer
     from kolmogorov.cli.display import emit
     from kolmogorov.data.attributes import ids_of
     from kolmogorov.model.loading import load
 
-    check_parameters(
-        "recommend", {"n": top, "min_count": min_count}, {"n": Integer(1), "min_count": Optional(Integer(1))}
-    )
+    check_parameters("recommend", {"n": top, "min_count": min_count}, {"n": integer(1), "min_count": integer(1) | NONE})
     asked = [bool(who), ratings is not None]
     if sum(asked) > 1 or not (any(asked) or layout["users"]):
         raise click.UsageError("Give users that the model knows, or --ratings or --users of new ones.")

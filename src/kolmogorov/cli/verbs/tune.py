@@ -116,11 +116,11 @@ def command(
       kolmogorov tune ratings.csv --model draws --events 8,16 --max-seconds 300 -o model.km
     """
     from kolmogorov._support.markup import shown
-    from kolmogorov._support.validation import Integer, Optional, Positive, check_parameters
+    from kolmogorov._support.validation import NONE, POSITIVE, check_parameters, integer
     from kolmogorov.cli.display import console
     from kolmogorov.model.tuning import tune
 
-    limits = {"k": Integer(2), "max_seconds": Optional(Positive())}
+    limits = {"k": integer(2), "max_seconds": POSITIVE | NONE}
     check_parameters("tune", {"k": folds, "max_seconds": max_seconds}, limits)
 
     if model == "draws":

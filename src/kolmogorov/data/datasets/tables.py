@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from kolmogorov._support.seeds import generator
 from kolmogorov._support.typing import Floats
-from kolmogorov._support.validation import Integer, Optional, Real, Requirement, check_parameters
+from kolmogorov._support.validation import NONE, Requirement, check_parameters, integer, real
 from kolmogorov.data.observations import Observations
 from kolmogorov.data.provenance import Provenance, TableLayout
 from kolmogorov.data.read import Reading
@@ -172,8 +172,8 @@ def planted(
         "concentration": concentration,
         "n_observations": n_observations,
     }
-    rules: dict[str, Requirement] = dict.fromkeys(("n_users", "n_items", "n_events"), Integer(1))
-    rules |= {"noise": Real(0.0), "concentration": Real(1e-6), "n_observations": Optional(Integer(1))}
+    rules: dict[str, Requirement] = dict.fromkeys(("n_users", "n_items", "n_events"), integer(1))
+    rules |= {"noise": real(0.0), "concentration": real(1e-6), "n_observations": integer(1) | NONE}
     check_parameters("planted", values, rules)
     rng = generator(random_state)
     theta = rng.dirichlet(np.full(n_events, concentration), size=n_users)

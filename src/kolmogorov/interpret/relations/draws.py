@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 
 from kolmogorov._support.typing import Floats
-from kolmogorov._support.validation import OneOf, Real, check_parameters
+from kolmogorov._support.validation import check_parameters, one_of, real
 from kolmogorov.errors import ParameterError
 from kolmogorov.execution import Threads
 from kolmogorov.fitted.point import Fitted
 from kolmogorov.fitted.posterior import Posterior
 from kolmogorov.interpret.relations.points import Relations
 from kolmogorov.interpret.relations.supports import Thresholds, complement, packed, sides_of_kind
-from kolmogorov.interpret.rules.counting import KINDS, Counting, Pairs, Threshold, pairs_of, turned, with_probability
+from kolmogorov.interpret.rules.counting import KINDS, THRESHOLD, Counting, Pairs, pairs_of, turned, with_probability
 from kolmogorov.interpret.rules.selection import Selection, known_row
 from kolmogorov.interpret.rules.table import Rules
 from kolmogorov.kernels.sets.supports import add_disjoint
@@ -62,7 +62,7 @@ class PosteriorRelations(Relations):
 
     def stream(self, kind: str = "implication", min_probability: float = 0.5) -> Iterator[Pairs]:
         """Yield the pairs of a kind that are probable enough in blocks, with their probabilities."""
-        check_parameters("stream", {"min_probability": min_probability}, {"min_probability": Real(0.0, 1.0)})
+        check_parameters("stream", {"min_probability": min_probability}, {"min_probability": real(0.0, 1.0)})
         for pairs in self._candidates(kind):
             share = self.probabilities(pairs, kind)
             good = share >= min_probability
@@ -95,10 +95,10 @@ class PosteriorRelations(Relations):
             What the items reach, on the probability scale, as `likes` is elsewhere; 0.8 is 4 of 5 stars. With yes and
             no there is nothing to say.
         """
-        check_parameters("probability", {"kind": kind}, {"kind": OneOf(KINDS)})
+        check_parameters("probability", {"kind": kind}, {"kind": one_of(KINDS)})
         if at is None and not self.thresholds.said:
             at = (1.0, 1.0)
-        if not (isinstance(at, tuple | list) and len(at) == 2 and all(map(Threshold().accepts, at))):
+        if not (isinstance(at, tuple | list) and len(at) == 2 and all(map(THRESHOLD.accepts, at))):
             raise ParameterError(
                 f"'at' must be two thresholds on the probability scale, such as (0.8, 0.6); got {at!r}."
             )

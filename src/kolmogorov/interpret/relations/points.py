@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from kolmogorov._support.markup import card, note, table
 from kolmogorov._support.optional import to_frame
-from kolmogorov._support.validation import Boolean, Integer, OneOf, Optional, check_parameters
+from kolmogorov._support.validation import BOOLEAN, NONE, check_parameters, integer, one_of
 from kolmogorov.data import Observations
 from kolmogorov.errors import ParameterError
 from kolmogorov.fitted.point import Fitted
@@ -48,7 +48,7 @@ class Listing:
         check_parameters(
             "relations",
             {"trivial": trivial, "min_ratings": min_ratings, "convention": convention},
-            {"trivial": Optional(Boolean()), "min_ratings": Integer(0), "convention": OneOf(("logic", "paper"))},
+            {"trivial": BOOLEAN | NONE, "min_ratings": integer(0), "convention": one_of(("logic", "paper"))},
         )
         self._fitted = fitted
         self.items = fitted.items
@@ -83,7 +83,7 @@ class Listing:
         return NestedSupports(self._bits, self.rows)
 
     def _lister(self, kind: str) -> Supports | NestedSupports:
-        check_parameters("relations", {"kind": kind}, {"kind": OneOf(KINDS)})
+        check_parameters("relations", {"kind": kind}, {"kind": one_of(KINDS)})
         return self.supports if len(self.thresholds) == 1 or kind == "equivalence" else self._nested
 
     @cached_property

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kolmogorov._support.typing import Floats, Rows
-from kolmogorov._support.validation import check_parameters
+from kolmogorov._support.validation import Requirement, check_parameters
 from kolmogorov.data import Observations, Scale, Vocabulary
 from kolmogorov.data.view import View
 from kolmogorov.errors import DataError
@@ -112,21 +112,16 @@ def statements(items: Vocabulary, ratings: Floats | None, rows: Rows, at: NDArra
 # --- counts -----------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Threshold:
-    """The least value that means yes."""
-
-    def accepts(self, value: Any) -> bool:
-        """Tell whether the value is allowed."""
-        return isinstance(value, numbers.Real) and not isinstance(value, bool) and 0.0 < float(value) <= 1.0
-
-    def __str__(self) -> str:
-        return "a threshold such as 0.8 (4 of 5 stars), above 0 and at most 1, on the probability scale"
+#: The least value that means yes.
+THRESHOLD = Requirement(
+    "a threshold such as 0.8 (4 of 5 stars), above 0 and at most 1, on the probability scale",
+    lambda value: isinstance(value, numbers.Real) and not isinstance(value, bool) and 0.0 < float(value) <= 1.0,
+)
 
 
 def check_likes(owner: str, likes: Any) -> None:
     """Raise where `likes` is no threshold on the probability scale."""
-    check_parameters(owner, {"likes": likes}, {"likes": Threshold()})
+    check_parameters(owner, {"likes": likes}, {"likes": THRESHOLD})
 
 
 def thresholds_reached(values: Floats, thresholds: Floats) -> Rows:

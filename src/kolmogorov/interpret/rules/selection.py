@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from kolmogorov._support.typing import Floats, Rows
-from kolmogorov._support.validation import Boolean, Integer, Optional, Real, Requirement, check_parameters
+from kolmogorov._support.validation import BOOLEAN, NONE, Requirement, check_parameters, integer, real
 from kolmogorov.data import Vocabulary
 from kolmogorov.errors import ParameterError, UnknownIdError
 from kolmogorov.interpret.rules.conjunctions import MOST_ANTECEDENTS
@@ -18,10 +18,10 @@ from kolmogorov.interpret.rules.counting import (
     KINDS,
     PAIR,
     PROBABLE_PAIR,
+    THRESHOLD,
     Bits,
     Counting,
     Pairs,
-    Threshold,
     pairs_of,
     turned,
 )
@@ -47,29 +47,22 @@ def known_row(items: Vocabulary, item: Any) -> int:
     return row
 
 
-class Kinds:
-    """Names of kinds of relations."""
-
-    def accepts(self, value: Any) -> bool:
-        """Tell whether the value is allowed."""
-        return isinstance(value, Collection) and not isinstance(value, str) and all(kind in KINDS for kind in value)
-
-    def __str__(self) -> str:
-        return f"a sequence of names, each one of {', '.join(map(repr, KINDS))}"
-
-
+_NAMES = Requirement(
+    f"a sequence of names, each one of {', '.join(map(repr, KINDS))}",
+    lambda value: isinstance(value, Collection) and not isinstance(value, str) and all(k in KINDS for k in value),
+)
 _REQUIREMENTS: dict[str, Requirement] = {
-    "likes": Optional(Threshold()),
-    "kinds": Kinds(),
-    "contrapositives": Boolean(),
-    "supported": Boolean(),
-    "min_probability": Optional(Real(0.0, 1.0)),
-    "min_support": Optional(Integer(0)),
-    "min_confidence": Optional(Real(0.0)),
-    "min_lift": Optional(Real(0.0)),
-    "max_p": Optional(Real(0.0)),
-    "max_rules": Optional(Integer(1)),
-    "max_antecedents": Integer(1, MOST_ANTECEDENTS),
+    "likes": THRESHOLD | NONE,
+    "kinds": _NAMES,
+    "contrapositives": BOOLEAN,
+    "supported": BOOLEAN,
+    "min_probability": real(0.0, 1.0) | NONE,
+    "min_support": integer(0) | NONE,
+    "min_confidence": real(0.0) | NONE,
+    "min_lift": real(0.0) | NONE,
+    "max_p": real(0.0) | NONE,
+    "max_rules": integer(1) | NONE,
+    "max_antecedents": integer(1, MOST_ANTECEDENTS),
 }
 #: The limits where nothing else is said: of rules that the data support, and of all that the model says.
 _SUPPORTED = {"min_probability": 0.1, "min_support": 5, "min_confidence": 0.5, "min_lift": ABOVE_ONE, "max_p": LEVEL}
