@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 
 FENCE = re.compile(r"^```(?P<kind>python|console)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
-_FILE = re.compile(r"[\w-]+\.(?:csv|txt|km|kmt|ckpt|sparse|db|json)\b")
+_FILE = re.compile(r"[\w-]+\.(?:csv|txt|km|table|ckpt|sparse|db|json)\b")
 #: Methods that leave what they are called on as it is.
 _LEAVES = frozenset(("save", "report", "plot"))
 _HERE = "python - <<'END'\n{code}\nEND\n"

@@ -91,7 +91,7 @@ def cheap_call(names, command, files):
         ("evaluate",): (model, ratings),
         ("tune",): (ratings, "--events", 2, "--user-reg", 1, "--item-reg", 0, "--folds", 2, "--max-iter", 1),
         ("data", "describe"): (ratings,),
-        ("data", "pack"): (ratings, "-o", ratings.with_name("t.kmt")),
+        ("data", "pack"): (ratings, "-o", ratings.with_name("t.table")),
     }
     return calls.get(names)
 
@@ -155,7 +155,7 @@ READING = {
     ("update",): lambda bad, model: ("update", model, bad, "-o", bad.with_name("u.km")),
     ("tune",): lambda bad, model: ("tune", bad, "--maximum", 5),
     ("data", "describe"): lambda bad, model: ("data", "describe", bad, "--maximum", 5),
-    ("data", "pack"): lambda bad, model: ("data", "pack", bad, "-o", bad.with_name("t.kmt"), "--maximum", 5),
+    ("data", "pack"): lambda bad, model: ("data", "pack", bad, "-o", bad.with_name("t.table"), "--maximum", 5),
 }
 WRONG_VALUES = {
     ("fit",): [
@@ -277,7 +277,7 @@ def test_names_of_all_kinds_are_shown_and_never_act(shell, zoo_files, tmp_path):
         shell("fit", tmp_path / "nowhere" / EVIL, "-o", tmp_path / EVIL / "m.km"),
         shell("fit", ratings, "--events", 2, "--max-iter", 1, "-o", evil),
         shell("report", model, "-o", tmp_path / f"{EVIL}.html"),
-        shell("data", "pack", ratings, "-o", tmp_path / f"{EVIL}.kmt"),
+        shell("data", "pack", ratings, "-o", tmp_path / f"{EVIL}"),
     ]
     for result in said:
         assert not acts(result.output), result.output

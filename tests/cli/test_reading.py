@@ -39,7 +39,7 @@ def rows_of(result):
 
 
 def test_words_and_marks_go_all_the_way(shell, votes, titles, tmp_path):
-    model, table = tmp_path / "v.km", tmp_path / "v.kmt"
+    model, table = tmp_path / "v.km", tmp_path / "v.table"
     refused = shell("data", "describe", votes, "--item", "motion")
     assert refused.exit_code == 1
     assert "line 10: value must be a number, got 'abstain'" in refused.output
@@ -95,13 +95,13 @@ def test_pairs_of_every_make(shell, zoo_files, tmp_path):
     frame = pd.read_csv(ratings).head(30)
     frame.to_csv(tmp_path / "pairs.csv", index=False)
     frame.to_parquet(tmp_path / "pairs.parquet")
-    km.pack(frame, tmp_path / "pairs.kmt")
+    km.pack(frame, tmp_path / "pairs.table")
     expected = {
         (row["user"], row["item"]): row["probability"]
         for row in rows_of(shell("predict", model, tmp_path / "pairs.csv"))
     }
     assert len(expected) == 30
-    for name in ("pairs.parquet", "pairs.kmt"):
+    for name in ("pairs.parquet", "pairs.table"):
         found = rows_of(shell("predict", model, tmp_path / name))
         assert {(row["user"], row["item"]): row["probability"] for row in found} == expected
     frame.rename(columns={"user": "a", "item": "b"})[["rating", "b", "a"]].to_csv(tmp_path / "odd.csv", index=False)
