@@ -99,6 +99,8 @@ BROKEN = [
     ((HEADER + "Привет,a,1\nbob,a,0\n").encode("cp1251"), {}, 2),
     (HEADER + "x,y,1\n", {"encoding": "klingon"}, None),
     (HEADER + "x,y,1\n", {"encoding": "utf-8\0"}, None),
+    (HEADER + "x,y,1\n", {"encoding": "base64"}, None),
+    (HEADER + "x,y,1\n", {"encoding": "utf-16"}, None),
     ("1\x1f0::2::3\n", {}, None),
     (rated("5", "yes", "no", "1"), {}, 3),
     (rated("yes", "5", "no", "1"), {}, 3),

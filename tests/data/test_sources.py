@@ -347,6 +347,11 @@ KINDS = {
 }
 SIGNS = b",;\"'\n\r\t |:\0\x1f\xff\xc3\xa9 .-+%eE0123456789NAx_"
 
+#: Options that those without a twin are read with now and then.
+OPTIONS = [("wide", True), ("header", False), ("implicit", True), ("missing", ""), ("user", 1), ("item", "item")]
+OPTIONS += [("weight", 2), ("sep", "::"), ("sep", "'"), ("decimal", ","), ("thousands", "."), ("scale", "column")]
+OPTIONS += [("encoding", name) for name in ("latin-1", "utf-16", "utf-8", "utf-7", "cp037", "rot13")]
+
 
 def damaged(rng, content):
     data = bytearray(content)
@@ -391,11 +396,12 @@ def twin(text, sep, wide=False, header=True):
 
 def check_damage(folder, kind, seed):
     content, options = KINDS[kind]
+    rng = random.Random(f"{kind} {seed}")
     path = folder / ("r.arrow" if kind == "arrow stream" else "r.csv")
-    path.write_bytes(damaged(random.Random(f"{kind} {seed}"), content))
-    decimal = {"decimal": "."} if "sep" in options else {}
+    path.write_bytes(damaged(rng, content))
+    more = {"decimal": "."} if "sep" in options else dict(rng.sample(OPTIONS, rng.choice([0, 0, 1, 2, 3])))
     try:
-        table = read_ratings(path, duplicates="last", **options, **decimal)
+        table = read_ratings(path, **{"duplicates": "last"} | options | more)
     except KolmogorovError as error:
         # A line that is named holds what the message cites.
         if "sep" in options and (

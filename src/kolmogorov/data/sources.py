@@ -152,7 +152,7 @@ class TextSource(Source):
         if self.encoding.lower().replace("_", "-") in ("utf-8", "utf8"):
             self.encoding = "utf-8-sig"
         try:
-            codecs.lookup(self.encoding)
+            "".encode(self.encoding)
         except (LookupError, ValueError):
             raise DataError(f"There is no encoding {self.encoding!r}.") from None
         if b"\0" in start[:4096] and not self.encoding.lower().replace("_", "-").startswith(("utf-16", "utf-32")):
@@ -328,6 +328,8 @@ class TextSource(Source):
                 yield self._short(text)
             except _DAMAGE as error:
                 raise DataError(f"{self.name} cannot be read to its end: {error}.") from None
+            except UnicodeError as error:
+                raise self._broken(error) from None
             finally:
                 text.detach()
 
@@ -414,6 +416,8 @@ class TextSource(Source):
                     number += decoder.decode(block).count("\n")
                 except UnicodeDecodeError as error:
                     return f", line {number + bytes(error.object[: error.start]).count(10)},"
+                except UnicodeError:
+                    return ""
         return ""
 
 
