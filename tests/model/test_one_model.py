@@ -300,7 +300,7 @@ def test_rows_without_ids_are_new_people(case):
         said = {ids[i]: rows[number, i] for i in range(len(ids)) if not np.isnan(rows[number, i])}
         frames = (
             model.recommend(guest=said, **options),
-            by_theta[by_theta["user"] == number],
+            by_theta[by_theta["user"] == str(number)],
             by_people[by_people["user"] == f"new {number}"],
         )
         for frame in frames:
