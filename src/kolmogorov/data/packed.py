@@ -118,7 +118,12 @@ def is_table(path: Any) -> bool:
 
 
 def check_free(out: Any) -> None:
-    """Refuse a name that something else than a packed table has."""
+    """Refuse a name that something else than a packed table has, and a place where nothing can be written."""
+    if "\0" in os.fspath(out):
+        raise FileWriteError(f"{str(out)!r} cannot be written: a path cannot hold a NUL character.")
+    parent = Path(out).absolute().parent
+    if not os.access(parent, os.W_OK):
+        raise FileWriteError(f"{out} cannot be written: there is no folder {parent} that can be written to.")
     if Path(out).exists() and not is_table(out):
         raise FileWriteError(f"{out} exists and is not a packed table. Choose another name.")
 
@@ -129,7 +134,7 @@ def write_table(
     """Write a table; it takes its name when it is whole. What is mapped already is never in memory as a whole."""
     check_free(out)
     target = Path(out)
-    folder, old = (target.parent / f".{target.name}.{secrets.token_hex(4)}" for _ in range(2))
+    folder, old = (target.parent / f".{target.name[:40]}.{secrets.token_hex(6)}.part" for _ in range(2))
     try:
         folder.mkdir()
         _fill(folder, users, items, rows, scale, source)
