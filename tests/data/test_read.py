@@ -405,15 +405,6 @@ def test_wide_tables_are_what_their_lists_are(tmp_path_factory, cells, sep):
     assert km.pack(path, folder / "t", wide=True, maximum=5).fingerprint() == expected.fingerprint()
 
 
-@settings(max_examples=25)
-@given(st.lists(st.integers(-5000, 5000).map(lambda n: n / 100), min_size=4, max_size=4))
-def test_every_way_of_writing_numbers_gives_the_same_table(tmp_path_factory, values):
-    folder = tmp_path_factory.mktemp("numbers")
-    whole = Observations.from_arrays(USERS, ITEMS, values)
-    for way in ("text", "pandas", "arrow", "views"):
-        assert taken(way, folder, [repr(value) for value in values]).fingerprint() == whole.fingerprint()
-
-
 @given(
     st.lists(st.text() | st.sampled_from(["yes", "NO", "1,5", "1.5", "2,000", "+", "١", "1e5", "infinity"]), min_size=1)
 )

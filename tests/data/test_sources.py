@@ -419,7 +419,8 @@ def check_damage(folder, kind, seed):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_damage_is_an_error_or_what_a_naive_reader_reads(kind, tmp_path):
-    assert {check_damage(tmp_path, kind, seed) for seed in range(150)} == {True, False}
+    found = {check_damage(tmp_path, kind, seed) for seed in range(150)}
+    assert found >= ({True, False} if "sep" in KINDS[kind][1] else {False})
 
 
 @pytest.mark.long("damage")
