@@ -98,14 +98,14 @@ def packed() -> None:
         for path in small:
             path.unlink()
         large = in_process(planted_files, folder, 1_000_000, 100_000, 100, 40)
-        _row(table, "100 million", "1,000,000 × 100,000", "pack", in_process(_pack, large, folder / "t.kmt"), 10**8)
+        _row(table, "100 million", "1,000,000 × 100,000", "pack", in_process(_pack, large, folder / "table"), 10**8)
         print(
             f"The files have {sum(p.stat().st_size for p in large) / 1e9:.2f} GB, the table "
-            f"{(folder / 't.kmt').stat().st_size / 1e9:.2f} GB."
+            f"{sum(p.stat().st_size for p in (folder / 'table').iterdir()) / 1e9:.2f} GB."
         )
         for path in large:
             path.unlink()
-        two = in_process(_fit_packed, folder / "t.kmt")
+        two = in_process(_fit_packed, folder / "table")
         _row(table, "100 million", "1,000,000 × 100,000", f"fit packed, {SWEEPS} sweeps", two, 10**8)
         ratio = (two["sweeps"] / 10**8) / (one["sweeps"] / 10**7)
         print(f"\nTime per rating, packed to in memory: {ratio:.2f}; rmse {one['rmse']:.4f} and {two['rmse']:.4f}")
@@ -153,17 +153,17 @@ def cluster() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         paths = in_process(planted_files, folder, 100_000, 10_000, 100, 4)
-        in_process(_pack, paths, folder / "t.kmt")
+        in_process(_pack, paths, folder / "table")
         title = f"10 million ratings, 100,000 users, 10,000 items, {EVENTS} events or factors, {ROUNDS} sweeps"
         table = Table("scale-cluster", title, "python benchmarks/scale.py cluster", CLUSTER)
         runs: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
-            "kolmogorov, 2 threads": (_threads, (folder / "t.kmt",)),
-            "kolmogorov, Dask, 1 worker of 2 threads": (_dask, (folder / "t.kmt", 1, 2)),
-            "kolmogorov, Dask, 2 workers of 1 thread": (_dask, (folder / "t.kmt", 2, 1)),
-            "the same with work stealing": (_dask, (folder / "t.kmt", 2, 1, True)),
-            "kolmogorov, Dask, 1 worker of 1 thread": (_dask, (folder / "t.kmt", 1, 1)),
+            "kolmogorov, 2 threads": (_threads, (folder / "table",)),
+            "kolmogorov, Dask, 1 worker of 2 threads": (_dask, (folder / "table", 1, 2)),
+            "kolmogorov, Dask, 2 workers of 1 thread": (_dask, (folder / "table", 2, 1)),
+            "the same with work stealing": (_dask, (folder / "table", 2, 1, True)),
+            "kolmogorov, Dask, 1 worker of 1 thread": (_dask, (folder / "table", 1, 1)),
             "Spark ALS, local[2]": (_spark, (paths,)),
-            "implicit ALS, 2 threads": (_implicit, (folder / "t.kmt",)),
+            "implicit ALS, 2 threads": (_implicit, (folder / "table",)),
         }
         needs = {_dask: "distributed", _spark: "pyspark", _implicit: "implicit"}
         for method, (work, args) in runs.items():

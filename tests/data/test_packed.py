@@ -322,6 +322,7 @@ UNTRUE = {
     "another fingerprint": told(lambda about: about.update(fingerprint="0" * 64)),
     "not binary": told(lambda about: about.update(binary=True)),
     "one order only": put("columns", "values", 3, 0.25),
+    "another title": rewritten("items", lambda columns: columns.update(title=columns["id"])),
     "no number": put("rows", "values", 0, np.nan),
     "another value": put("rows", "values", 0, 0.5),
     "no weight": put("rows", "weights", 0, 0.0),

@@ -20,6 +20,7 @@ import weakref
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from hashlib import sha256
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -47,7 +48,14 @@ _TYPES: dict[str, tuple[pa.DataType, Any]] = {
     "title": (pa.large_string(), None),
 }
 #: What `table.json` says, by type.
-_FIELDS: dict[str, type] = {"n_users": int, "n_items": int, "n_entries": int, "binary": bool, "fingerprint": str}
+_FIELDS: dict[str, type] = {
+    "n_users": int,
+    "n_items": int,
+    "n_entries": int,
+    "binary": bool,
+    "fingerprint": str,
+    "names": str,
+}
 
 
 class MappedView(View):
@@ -166,9 +174,14 @@ def _fill(folder: Path, users: Vocabulary, items: Vocabulary, rows: View, scale:
         "scale": asdict(scale),
         "binary": rows.is_binary(),
         "fingerprint": fingerprint_of(len(users), len(items), scale, rows.digests()),
+        "names": _names_digest(folder),
         "source": None if source is None else source.to_dict(),
     }
     (folder / "table.json").write_text(json.dumps(about), encoding="utf-8")
+
+
+def _names_digest(folder: Path) -> str:
+    return sha256(b"".join((folder / f"{side}.arrow").read_bytes() for side in ("users", "items"))).hexdigest()
 
 
 def _write_view(folder: Path, name: str, view: View) -> None:
@@ -295,6 +308,8 @@ def open_table(path: Any, verify: bool = True, fingerprint: str | None = None) -
         if verify:
             if fingerprint_of(*sizes, scale, rows.digests()) != about["fingerprint"]:
                 raise InvariantError("its fingerprint does not match")
+            if _names_digest(folder) != about["names"]:
+                raise InvariantError("its ids or titles were changed")
             _check_same_entries(rows, columns)
             # Models choose their likelihood by it.
             if rows.is_binary() != about["binary"]:
