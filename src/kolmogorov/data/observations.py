@@ -573,7 +573,7 @@ def dense_of(raw: Any) -> Floats:
         kind = NotNumbersError if isinstance(error, TypeError) else DataError
         raise kind(f"{expected}: {str(error).rstrip('.')}.") from None
     if array.ndim != 2:
-        raise DataError(f"Expected a two-dimensional array (users × items), got shape {array.shape}.")
+        raise DataError(f"Expected a two-dimensional array (users × items), got shape {array.shape}. Reshape your data.")
     return array
 
 

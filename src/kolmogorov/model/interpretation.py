@@ -243,7 +243,7 @@ class ListInterpretation(Reading):
         >>> model = km.ListModel(random_state=0).fit(km.Observations.from_arrays(users, items, np.ones(users.size)))
         >>> why = model.explain(item=13, guest={3: 1})
         >>> why.items[0].item, bool(abs(sum(amount for _, amount in why.steps) - why.score) < 1e-9)
-        (3, True)
+        ('3', True)
         """
         from kolmogorov.interpret.lists import explain_list
 

@@ -110,7 +110,7 @@ class ListModel(ListInterpretation, Updating, Recommender):
     >>> bought = km.Observations.from_arrays(users, items, np.ones(users.size))
     >>> model = km.ListModel(random_state=0).fit(bought)
     >>> model.recommend(guest={3: 1}, n=1)["item"].tolist()
-    [23]
+    ['23']
     """
 
     fitted_: FittedLists
