@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import warnings
 import zipfile
 
 import numpy as np
@@ -37,7 +38,7 @@ def archived(content, part, change, **how):
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         members = [(info.filename, archive.read(info)) for info in archive.infolist()]
     stream = io.BytesIO()
-    with zipfile.ZipFile(stream, "w") as archive:
+    with zipfile.ZipFile(stream, "w") as archive, warnings.catch_warnings(action="ignore"):
         for own, data in members:
             options = how if own == part else {}
             for written in change(data) if own == part else [data]:
