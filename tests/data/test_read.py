@@ -17,7 +17,7 @@ from pyarrow import compute, ipc, parquet
 import kolmogorov as km
 import naive
 from kolmogorov import Observations, read_ratings
-from kolmogorov.data.read import Reading
+from kolmogorov.data.options import Reading
 from kolmogorov.data.values import Notation, UnreadableError, numbers_of
 from kolmogorov.errors import DataError, KolmogorovError, ParameterError
 

@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 
 from kolmogorov._support.typing import Floats
+from kolmogorov.data.cells import IdColumn, cell_codes
 from kolmogorov.data.observations import Observations
-from kolmogorov.data.read import IdColumn, Reading, cell_codes, has_header, list_columns, wide_columns
+from kolmogorov.data.options import Reading
+from kolmogorov.data.read import has_header, list_columns, wide_columns
 from kolmogorov.data.scale import ScaleRequest
 from kolmogorov.data.sources import TextSource, sources_of
 from kolmogorov.data.values import BLANK_WORDS, PAIR_OF, UnreadableError, looks_like_number, numbers_of, text_of

@@ -19,9 +19,10 @@ from kolmogorov._support.optional import to_frame
 from kolmogorov._support.seeds import generator
 from kolmogorov._support.typing import Floats
 from kolmogorov.data.columns import usual_columns
+from kolmogorov.data.options import Reading
 from kolmogorov.data.packed import PackedTable, open_table, packed_subset
 from kolmogorov.data.provenance import Provenance
-from kolmogorov.data.read import Reading, Table, gathered
+from kolmogorov.data.read import Table, gathered
 from kolmogorov.data.scale import Place, Scale
 from kolmogorov.data.sources import columns_of, frame_source, is_table, sources_of
 from kolmogorov.data.values import Notation, UnreadableError, numbers_of
@@ -573,7 +574,9 @@ def dense_of(raw: Any) -> Floats:
         kind = NotNumbersError if isinstance(error, TypeError) else DataError
         raise kind(f"{expected}: {str(error).rstrip('.')}.") from None
     if array.ndim != 2:
-        raise DataError(f"Expected a two-dimensional array (users × items), got shape {array.shape}. Reshape your data.")
+        raise DataError(
+            f"Expected a two-dimensional array (users × items), got shape {array.shape}. Reshape your data."
+        )
     return array
 
 

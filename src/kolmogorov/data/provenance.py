@@ -172,7 +172,7 @@ class Provenance:
         if not all(type(number) in (int, float) and np.isfinite(number) for number in stored["words"].values()):
             raise InvariantError("words of the source must have finite numbers")
         # The next file is read by it.
-        from kolmogorov.data.read import Reading
+        from kolmogorov.data.options import Reading
 
         Reading.of_recipe(stored["recipe"], {})
         layout = {name: stored[name] for name in _OF_LAYOUT} | {"ignored": tuple(stored["ignored"])}

@@ -8,8 +8,8 @@ from typing import Any
 
 from kolmogorov._support.progress import notice
 from kolmogorov.data.observations import Observations, read
+from kolmogorov.data.options import Reading
 from kolmogorov.data.packed import check_free, write_table
-from kolmogorov.data.read import Reading
 from kolmogorov.data.titles import texts_of
 from kolmogorov.data.trainable import check_any
 from kolmogorov.errors import ParameterError

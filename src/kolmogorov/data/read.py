@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -13,21 +13,28 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from kolmogorov._support.typing import Floats
+from kolmogorov.data.cells import IdColumn, ValueColumn
 from kolmogorov.data.columns import (
     ID_NAMES,
     ROLES,
     candidates,
     index_column,
-    is_time,
-    listed,
     pick_columns,
     plain,
     position_of,
     title_column,
     usual_columns,
 )
+from kolmogorov.data.doubts import (
+    head,
+    refuse_codes,
+    refuse_scales,
+    refuse_text,
+    refuse_wide,
+)
+from kolmogorov.data.options import Reading
 from kolmogorov.data.provenance import Provenance, TableLayout, points_of
-from kolmogorov.data.scale import Extent, Scale, ScaleRequest
+from kolmogorov.data.scale import Extent, Scale
 from kolmogorov.data.sources import Source, TextSource, sources_of
 from kolmogorov.data.values import (
     BLANK_WORDS,
@@ -39,255 +46,13 @@ from kolmogorov.data.values import (
     text_of,
 )
 from kolmogorov.data.view import Entries, nothing_there
-from kolmogorov.data.vocabulary import Coder, id_text, is_whole
+from kolmogorov.data.vocabulary import is_whole
 from kolmogorov.errors import DataError, ParameterError
 
 #: Columns of a wide table, at most: each is looked at by itself.
 _MOST_ITEMS = 1_000_000
-#: Distinct ratings that are told, and rows that are looked at where the kind of table is in doubt.
-_MOST_POINTS, _LOOKED_AT = 64, 1_000
-#: Cells that tell what is in a column.
-_TELLING = 8
-#: A code such as 99 lies beyond so many times the other values, is rare, and those are few and whole.
-_FAR, _RARE, _FEW = 3.0, 0.1, 12
-_WORDS = {
-    "header": (True, False, "auto"),
-    "wide": (True, False),
-    "implicit": (True, False),
-    "scaling": ("auto", "max", "minmax"),
-    "scale": ("table", "column"),
-    "duplicates": ("error", "mean", "last"),
-}
-
-
-@dataclass(frozen=True, kw_only=True)
-class Reading:
-    """What a reader is told, checked; each is said in `kolmogorov.read_ratings`.
-
-    Examples
-    --------
-    >>> Reading(map={"Yes": 1, "No": 0}, missing=99, maximum=1).to_dict()
-    {'map': {'yes': 1.0, 'no': 0.0}, 'missing': ['99'], 'maximum': 1}
-    """
-
-    user: Any = None
-    item: Any = None
-    value: Any = None
-    weight: Any = None
-    sep: str = "auto"
-    header: bool | str = "auto"
-    wide: bool = False
-    keep: Any = None
-    ignore: Any = ()
-    implicit: bool = False
-    map: Mapping[Any, float] | None = None
-    missing: Any = ()
-    decimal: str = "auto"
-    thousands: str | None = None
-    minimum: float | None = None
-    maximum: float | None = None
-    scaling: str = "auto"
-    scale: str = "table"
-    duplicates: str = "error"
-    encoding: str = "auto"
-    titles: Any = None
-    #: Names that columns had in another file; they go before usual ones, where there are any such columns.
-    known: Mapping[str, Any] = field(default_factory=dict, repr=False)
-    notation: Notation = field(init=False, repr=False, compare=False)
-    request: ScaleRequest = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        for name, words in _WORDS.items():
-            if not any(getattr(self, name) is word or getattr(self, name) == word != 1 for word in words):
-                shown = ", ".join(map(repr, words))
-                raise ParameterError(f"{name} must be one of {shown}, got {getattr(self, name)!r}.")
-        for name in ("sep", "encoding"):
-            if not isinstance(getattr(self, name), str) or not getattr(self, name):
-                raise ParameterError(f"{name} must be a text, got {getattr(self, name)!r}.")
-        role = next((role for role in ("item", "value", "weight") if getattr(self, role) is not None), None)
-        if self.wide and role:
-            raise ParameterError(f"In a wide table every column but the user's is an item. Leave out {role}=.")
-        if self.wide and self.implicit:
-            raise ParameterError("implicit=True is for a list of pairs; a wide table has a value in each cell.")
-        for name in ("keep", "ignore"):
-            given = getattr(self, name)
-            columns = given if given is None else (given,) if isinstance(given, (str, int)) else tuple(given)
-            if columns and not self.wide:
-                raise ParameterError(f"{name} goes only with a wide table. A list ignores other columns anyway.")
-            object.__setattr__(self, name, columns)
-        object.__setattr__(self, "notation", Notation.of(self.map, self.missing, self.decimal, self.thousands))
-        object.__setattr__(self, "request", ScaleRequest(self.minimum, self.maximum, self.scaling))
-
-    @property
-    def asked(self) -> dict[str, Any]:
-        """The columns by role."""
-        return {role: getattr(self, role) for role in ("user", "item", "value", "weight")}
-
-    @property
-    def merging(self) -> str:
-        """What is done with several values of a pair; clicks are repeated as a matter of course, and count once."""
-        return "mean" if self.implicit and self.duplicates == "error" else self.duplicates
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return what differs from the defaults as plain values, for a file; titles are no part of it."""
-        defaults = {option.name: option.default for option in fields(self) if option.init}
-        given = {name: getattr(self, name) for name in defaults if name not in ("titles", "known")}
-        given |= {"map": self.notation.map, "missing": list(self.notation.missing) or ()}
-        given |= {"ignore": list(self.ignore) or (), "keep": None if self.keep is None else list(self.keep)}
-        return {name: value for name, value in given.items() if value != defaults[name]}
-
-    @classmethod
-    def of_recipe(cls, recipe: Mapping[str, Any], given: Mapping[str, Any]) -> Reading:
-        """Return the options of a recipe, over which those given go; its columns are looked for by name, not asked for.
-
-        Examples
-        --------
-        >>> told = Reading.of_recipe({"user": "Who", "decimal": ","}, {"sep": ";"})
-        >>> told.user, dict(told.known), told.decimal, told.sep
-        (None, {'user': 'Who'}, ',', ';')
-        """
-        known = {role: recipe[role] for role in ("user", "item", "value") if isinstance(recipe.get(role), str)}
-        names = {option.name for option in fields(cls) if option.init}
-        return cls(**{k: v for k, v in recipe.items() if k in names and k not in known} | dict(given), known=known)
-
-
-# --- columns of cells, which come batch by batch ----------------------------------------------------------------------
-
-
-def distinct(column: Any) -> tuple[list[Any], NDArray[Any]]:
-    """Return the distinct cells of an Arrow column, and then None, and which of them each cell is."""
-    if pa.types.is_nested(column.type):
-        # Nothing that is asked for holds lists: what does is shown in an error.
-        cells: list[Any] = [None if cell is None else (str(cell),) for cell in column.to_pylist()]
-        return [*cells, None], np.arange(len(cells))
-    if not pa.types.is_dictionary(column.type):
-        column = column.dictionary_encode()
-    texts = column.dictionary
-    quick = pa.types.is_string(texts.type)
-    listed = texts.to_numpy(zero_copy_only=False).tolist() if quick else texts.to_pylist()
-    return [*listed, None], column.indices.fill_null(len(listed)).to_numpy(zero_copy_only=False)
-
-
-def cell_codes(coder: Coder, column: Any) -> NDArray[np.int32]:
-    """Return the number of each cell of an Arrow column, -1 where it is empty."""
-    cells, codes = distinct(column)
-    numbers = np.fromiter((-1 if cell is None else coder[cell] for cell in cells), np.int32, len(cells))
-    return numbers[codes]
-
-
-class _Keys(dict[Any, int]):
-    """The key of each cell that may be an id: -1 of what stands for nothing, -2 of what cannot be one."""
-
-    def __init__(self, texts: Coder, gone: frozenset[str]) -> None:
-        self._texts, self._gone = texts, gone
-
-    def __missing__(self, cell: Any) -> int:
-        text = "" if cell is None else id_text(cell)
-        possible = text is not None and "\0" not in text and (text or "" in self._gone)
-        self[cell] = key = -2 if not possible else -1 if text in self._gone else self._texts[text]
-        return key
-
-
-class IdColumn:
-    """The ids of one side, over all sources: texts, whatever they came as."""
-
-    def __init__(self, what: str) -> None:
-        self.what, self.texts = what, Coder()
-        # By the type of the column as well: True is 1 as a key.
-        self._keys: dict[Any, _Keys] = {}
-
-    def read(self, column: Any, place: Callable[[int], str], gone: frozenset[str]) -> NDArray[np.int32]:
-        """Return a key for each cell, -1 where it is one of the texts that stand for nothing."""
-        cells, codes = distinct(column)
-        keys = self._keys.setdefault((str(column.type), gone), _Keys(self.texts, gone))
-        found = np.fromiter(map(keys.__getitem__, cells), np.int32, len(cells))[codes]
-        if (found < -1).any():
-            at = int(np.argmax(found < -1))
-            cell = cells[codes[at]]
-            came = repr(cell) if cell not in (None, "") else "nothing. Drop such rows, or say missing=''"
-            binary = ": this is not a text file" if "\0" in str(cell) else ""
-            raise DataError(f"{place(at)}: the {self.what} must be an id, got {came}{binary}.")
-        return found
-
-    def finish(self, keys: NDArray[np.int32]) -> tuple[list[str], NDArray[np.int32]]:
-        """Return the ids of some keys in order, whole numbers as numbers go, and the rows of the keys."""
-        every = list(self.texts)
-        present = np.flatnonzero(np.bincount(keys, minlength=len(every))).tolist()
-        texts = [every[key] for key in present]
-        found = ids_in_order(texts, self.what)
-        row_of = {text: row for row, text in enumerate(found)}
-        return found, np.array([row_of.get(text, -1) for text in every], dtype=np.int32)[keys]
-
-
-def ids_in_order(texts: Collection[str], what: str) -> list[str]:
-    """Return distinct ids in order, and refuse a word for nothing that is alone among numbers."""
-    odd = [text for text in texts if not is_whole(text)]
-    if len(odd) == 1 < len(texts) and odd[0].casefold() in BLANK_WORDS:
-        raise DataError(
-            f"The {what} is {odd[0]!r} in some lines and a number in all others: it seems to be missing. To leave such "
-            f"lines out, say missing={odd[0]!r}."
-        )
-    return sorted(texts) if odd else sorted(texts, key=int)
-
-
-class ValueColumn:
-    """The cells of a column of values, as numbers when all are known."""
-
-    def __init__(self, form: Notation, what: str = "value") -> None:
-        self.what, self._form = what, form
-        self._cells = Coder()
-        self._parts: list[NDArray[Any]] = []
-        self.words: Mapping[str, float] = {}
-        self.decimal: str | None = None
-
-    def read(self, column: Any) -> None:
-        """Take some more cells."""
-        kind = column.type
-        number = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)
-        if (number or pa.types.is_decimal(kind)) and self._form.map is None and not self._form.missing:
-            self._parts.append(column.cast(pa.float64()).to_numpy(zero_copy_only=False))
-        else:
-            if pa.types.is_dictionary(kind) and kind.ordered and not self._cells:
-                # The order of categories is that of the answers.
-                ordered = column.dictionary.to_pylist()
-                if not all(isinstance(t, str) and (looks_like_number(t) or t.casefold() in PAIR_OF) for t in ordered):
-                    meaning = {text_of(t).casefold(): float(k) for k, t in enumerate(ordered, start=1)}
-                    self._form = self._form if self._form.map else Notation(meaning, self._form.missing)
-            self._parts.append(cell_codes(self._cells, column))
-
-    def texts(self) -> list[str]:
-        """Return the distinct cells as texts."""
-        return [text_of(cell) for cell in self._cells]
-
-    def finish(
-        self,
-        place: Callable[[int], str],
-        *,
-        empty: bool = False,
-        decimal: str | None = None,
-        beside: Sequence[ValueColumn] = (),
-    ) -> Floats:
-        """Return the numbers, NaN where they are missing; columns `beside` may have more of the same words."""
-        form = self._form
-        if decimal is not None and form.decimal == "auto":
-            form = Notation(form.map, form.missing, decimal, form.thousands)
-        texts = self.texts()
-        try:
-            found = numbers_of(texts, form, empty_is_missing=empty)
-        except UnreadableError as error:
-            said = str(error)
-            if beside and "map=" in said:
-                # A map is for all columns.
-                try:
-                    numbers_of([*texts, *(t for other in beside for t in other.texts())], form, empty_is_missing=empty)
-                except UnreadableError as wider:
-                    said = str(wider) if "map=" in str(wider) else error.complaint
-            here = [part == error.at if part.dtype == np.int32 else np.zeros(part.size, bool) for part in self._parts]
-            raise DataError(f"{place(int(np.argmax(np.concatenate(here))))}: {self.what} {said}") from None
-        self.words, self.decimal = found.words, found.decimal
-        table = np.append(found.numbers, np.nan)
-        parts = [table[part] if part.dtype == np.int32 else part for part in self._parts]
-        return np.concatenate(parts) if parts else np.empty(0)
+#: Distinct ratings that are told.
+_MOST_POINTS = 64
 
 
 # --- one table --------------------------------------------------------------------------------------------------------
@@ -419,7 +184,7 @@ def list_columns(source: Source, told: Reading) -> tuple[dict[str, int], set[str
             del at["value"]
     guessed = {r for r in at if told.asked[r] is None and usual_columns(source.names, told.known).get(r) != at[r]}
     if source.named and guessed:
-        _refuse_wide(source, at, guessed, told)
+        refuse_wide(source, at, guessed, told)
     return at, guessed
 
 
@@ -454,7 +219,7 @@ def _list(source: Source, told: Reading, users: IdColumn, items: IdColumn) -> Pa
         ratings = values.finish(source.place) if "value" in at else np.ones(n_rows)
     except DataError:
         if "value" in guessed and source.named:
-            _refuse_text(source, at)
+            refuse_text(source, at)
         raise
     mass = weights.finish(source.place) if "weight" in at else np.empty(0)
     missing = np.isnan(ratings) | (u < 0) | (i < 0)
@@ -507,7 +272,7 @@ def _names_rows(source: Source, index: int, user: int) -> bool:
     if candidates([name], "user") or plain(name) in ID_NAMES:
         return False
     cells = head(source)
-    return not cells or _could_be_values(cells[user]) or not all(is_whole(text_of(cell)) for cell in cells[index])
+    return not cells or could_be_values(cells[user]) or not all(is_whole(text_of(cell)) for cell in cells[index])
 
 
 def _wide(source: Source, told: Reading, users: IdColumn, items: IdColumn) -> Part:
@@ -560,122 +325,6 @@ def _by_itself(column: Floats) -> Floats:
     """Return a column between its own ends."""
     low, high = np.nanmin(column, initial=np.inf), np.nanmax(column, initial=-np.inf)
     return (column - low) / (high - low) if high > low else np.where(np.isnan(column), column, 1.0)
-
-
-def head(source: Source) -> list[list[Any]]:
-    """Return the first rows of all columns, by columns."""
-    arrays = next(source.batches(range(len(source.names))), [])
-    return [array.slice(0, _LOOKED_AT).to_pylist() for array in arrays]
-
-
-def _could_be_values(cells: Sequence[Any]) -> bool:
-    """Tell whether cells are numbers or yes and no, empty ones aside."""
-    texts = [text_of(cell) for cell in cells if cell is not None and text_of(cell).casefold() not in BLANK_WORDS]
-    return bool(texts) and all(looks_like_number(text) or text.casefold() in PAIR_OF for text in texts)
-
-
-def _refuse_wide(source: Source, at: Mapping[str, int], guessed: set[str], told: Reading) -> None:
-    """Refuse a table whose columns have no usual names, where all but the first few could be items."""
-    if "value" not in guessed or not guessed & {"user", "item"}:
-        return
-    values = [k for k, cells in enumerate(head(source)) if k != at["user"] and _could_be_values(cells)]
-    others = len(source.names) - 1
-    if len(values) < 3 or 2 * len(values) < others or not ("item" in guessed or at["item"] in values):
-        return
-    raise DataError(
-        f"{source.name}: is it a list of ratings, or one row per user and one column per item? The columns "
-        f"{listed([source.names[k] for k in values], 4)} all hold values. If each is an item, say wide=True. If it is "
-        "a list, name its columns with item= and value=."
-    )
-
-
-def _refuse_text(source: Source, at: Mapping[str, int]) -> None:
-    """Refuse a column that was taken for the ratings and holds text, where others hold numbers."""
-    others = [
-        k
-        for k, cells in enumerate(head(source))
-        if k not in at.values() and not is_time(source.names[k]) and _could_be_values(cells)
-    ]
-    if others:
-        shown = ", ".join(repr(str(source.names[k])) for k in others)
-        raise DataError(
-            f"{source.place(0)}: column {str(source.names[at['value']])!r} was taken for the ratings, and holds text. "
-            f"Numbers are in: {shown}. For example, say value={source.names[others[0]]!r}."
-        ) from None
-
-
-def refuse_scales(name: str, names: Sequence[str], columns: Sequence[Floats], words: Sequence[bool]) -> None:
-    """Refuse columns that are not on the scale of the others, with the ranges that there are."""
-    known = [k for k, column in enumerate(columns) if (~np.isnan(column)).any()]
-    if not known:
-        return
-    ends = {k: (float(np.nanmin(columns[k])), float(np.nanmax(columns[k]))) for k in known}
-    strange = strange_columns(list(ends.values()), [columns[k] for k in known], [words[k] for k in known])
-    if not strange:
-        return
-    apart = [known[k] for k in strange]
-    shown = [f"{names[k]} {ends[k][0]:g} to {ends[k][1]:g}" for k in apart[:6]]
-    rest = [ends[k] for k in known if k not in apart]
-    usual = f"{min(low for low, _ in rest):g} to {max(high for _, high in rest):g}" if rest else "none"
-    out = repr(names[apart[0]]) if len(apart) == 1 else repr([names[k] for k in apart])
-    which = f"s {names[apart[0]]!r} and {len(apart) - 1} more are" if len(apart) > 1 else f" {names[apart[0]]!r} is"
-    raise DataError(
-        f"{name}: column{which} on another scale than the others: {', '.join(shown)}; the others {usual}. To leave "
-        f"out what is no item, say ignore={out}. To scale each column by itself, say scale='column'. If all are on one "
-        "scale, say which: maximum=."
-    )
-
-
-def strange_columns(ends: Sequence[Any], columns: Sequence[Floats], words: Sequence[bool]) -> list[int]:
-    """Return the numbers of the columns that are not on the scale of the others.
-
-    A column of yes and no beside others is strange, and one that lies far above them. Where half of the columns or more
-    begin (or end) at the same number, that is an end of the scale, and whatever lies beyond it is strange.
-
-    Examples
-    --------
-    >>> stars, ages = np.array([1.0, 5, 3]), np.array([18.0, 61, 44])
-    >>> strange_columns([(1, 5), (1, 5), (18, 61)], [stars, stars, ages], [False] * 3)
-    [2]
-    """
-    low, high = (np.array([end[k] for end in ends], dtype=float) for k in (0, 1))
-    cells = np.array([int((~np.isnan(column)).sum()) for column in columns])
-
-    bits = (low == 0.0) & (high == 1.0) & ((cells >= _TELLING) | np.array(words))
-    beyond = (high > 1.0) | (low < 0.0)
-    if bits.any() and beyond.any():
-        return np.flatnonzero(beyond if beyond.sum() <= bits.sum() else bits).tolist()
-    if len(ends) < 2:
-        return []
-    strange = (low > _FAR * max(float(np.median(high)), 1.0)) & (cells >= 2)
-    sure = cells >= _TELLING
-    if sure.sum() > 2:
-        for end, sign in ((high, 1.0), (low, -1.0)):
-            points, counts = np.unique(end[sure], return_counts=True)
-            if 2 * counts.max() >= sure.sum():
-                strange |= sure & (sign * end > sign * points[counts.argmax()])
-            else:
-                span = max(float(np.median(high[sure]) - np.median(low[sure])), 1e-12)
-                strange |= sure & (sign * (end - np.median(end[sure])) > 2.0 * span)
-    return np.flatnonzero(strange).tolist() if not strange.all() else []
-
-
-def refuse_list(table: Floats) -> None:
-    """Refuse three columns of numbers that look like users, items and ratings, where a table is expected.
-
-    Ids repeat, pairs of them do not, and there are more of them than there are ratings to give.
-    """
-    n_rows, width = table.shape
-    if width != 3 or n_rows < 2 * _TELLING or np.isnan(table).any() or (table[:, :2] % 1.0).any():
-        return
-    n_users, n_items, n_ratings = (np.unique(column).size for column in table.T)
-    more = min(n_users, n_items) >= 2 * n_ratings and 3 * max(n_users, n_items) <= 2 * n_rows
-    if more and np.unique(table[:, :2], axis=0).shape[0] == n_rows:
-        raise DataError(
-            "Three columns of numbers look like a list of users, items and ratings; expected a table with one row per "
-            "user and one column per item. For a list say Observations.from_arrays(X[:, 0], X[:, 1], X[:, 2]); for a "
-            "table of three items Observations.from_dense(X)."
-        )
 
 
 # --- all of them ------------------------------------------------------------------------------------------------------
@@ -757,19 +406,3 @@ def points_in(ratings: Floats) -> tuple[Floats, NDArray[np.int64]]:
         if points.size <= _MOST_POINTS:
             return points, counts
     return np.empty(0), np.empty(0, dtype=np.int64)
-
-
-def refuse_codes(points: Floats, counts: NDArray[np.int64], place_of: Callable[[float], str]) -> None:
-    """Refuse a value such as 99 or -9 beside 1 to 5, which means that there is none."""
-    for at, others in ((-1, points[:-1]), (0, points[1:])):
-        if not 2 <= others.size <= _FEW or (points % 1.0).any():
-            continue
-        code, low, high, share = float(points[at]), others[0], others[-1], float(counts[at] / counts.sum())
-        far = abs(code) > _FAR * max(abs(low), abs(high), 1.0) or (code < 0.0 <= low and low - code > high - low)
-        if not far or share > _RARE:
-            continue
-        raise DataError(
-            f"{place_of(code)}: the value {code:g} lies far outside the others, {low:g} to {high:g}, and {share:.1%} "
-            f"of the rows have it. If it means that there is no answer, say missing={code:g}. If it is one, say "
-            f"{'maximum' if at else 'minimum'}={code:g}."
-        )

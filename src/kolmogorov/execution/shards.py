@@ -17,10 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kolmogorov._support.typing import Floats
+from kolmogorov.data.cells import IdColumn, ids_in_order
 from kolmogorov.data.columns import pick_columns
+from kolmogorov.data.doubts import refuse_codes
 from kolmogorov.data.observations import Observations
+from kolmogorov.data.options import Reading
 from kolmogorov.data.packed import read_rows
-from kolmogorov.data.read import IdColumn, Reading, ids_in_order, part_of, points_in, refuse_codes
+from kolmogorov.data.read import part_of, points_in
 from kolmogorov.data.scale import Extent, Scale
 from kolmogorov.data.sources import parquet_source, row_groups
 from kolmogorov.data.view import Entries, View, duplicate, nothing_there, row_blocks, transposed

@@ -16,7 +16,7 @@ from kolmogorov._support.validation import check_parameters, one_of
 from kolmogorov.data import Observations, Vocabulary
 from kolmogorov.data.columns import usual_columns
 from kolmogorov.data.observations import numbers_in
-from kolmogorov.data.read import Reading
+from kolmogorov.data.options import Reading
 from kolmogorov.data.sources import frame_source
 from kolmogorov.data.vocabulary import id_text, one_dimensional
 from kolmogorov.errors import DataError, UnknownIdError, UnknownIdWarning

@@ -11,8 +11,8 @@ from sklearn.utils.validation import check_non_negative, validate_data
 from kolmogorov._support.progress import warn
 from kolmogorov.data import Observations, Vocabulary
 from kolmogorov.data.columns import usual_columns
+from kolmogorov.data.doubts import refuse_list, refuse_scales
 from kolmogorov.data.observations import NotNumbersError, dense_of
-from kolmogorov.data.read import refuse_list, refuse_scales
 from kolmogorov.data.sources import is_table
 from kolmogorov.data.trainable import check_any, check_trainable
 from kolmogorov.errors import DataError, KolmogorovWarning

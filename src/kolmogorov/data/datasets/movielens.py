@@ -14,8 +14,8 @@ from pathlib import Path
 
 from kolmogorov._support.progress import notice
 from kolmogorov.data.observations import Observations
+from kolmogorov.data.options import Reading
 from kolmogorov.data.ratings import read_ratings
-from kolmogorov.data.read import Reading
 from kolmogorov.errors import DataError
 
 LICENCE = (

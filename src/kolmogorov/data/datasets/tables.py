@@ -15,8 +15,8 @@ from kolmogorov._support.seeds import generator
 from kolmogorov._support.typing import Floats
 from kolmogorov._support.validation import NONE, Requirement, check_parameters, integer, real
 from kolmogorov.data.observations import Observations
+from kolmogorov.data.options import Reading
 from kolmogorov.data.provenance import Provenance, TableLayout
-from kolmogorov.data.read import Reading
 from kolmogorov.data.vocabulary import Vocabulary
 
 #: Who made a table, and under which licence it is given on; the page of a model says it.
