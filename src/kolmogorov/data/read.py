@@ -25,13 +25,7 @@ from kolmogorov.data.columns import (
     title_column,
     usual_columns,
 )
-from kolmogorov.data.doubts import (
-    head,
-    refuse_codes,
-    refuse_scales,
-    refuse_text,
-    refuse_wide,
-)
+from kolmogorov.data.doubts import could_be_values, head, refuse_codes, refuse_scales, refuse_text, refuse_wide
 from kolmogorov.data.options import Reading
 from kolmogorov.data.provenance import Provenance, TableLayout, points_of
 from kolmogorov.data.scale import Extent, Scale

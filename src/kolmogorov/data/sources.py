@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import bz2
 import codecs
 import csv
-import gzip
 import io
-import lzma
 import os
 import re
 import shutil
-import sys
 import tempfile
 import weakref
 import zipfile
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain
@@ -26,6 +21,7 @@ import pyarrow as pa
 from pyarrow import compute, ipc, parquet
 from pyarrow import csv as arrow_csv
 
+from kolmogorov.data.opening import DAMAGE, Blocks, copied, decompressed, guessed_encoding, members, open_binary
 from kolmogorov.data.values import text_of
 from kolmogorov.errors import DataError, EmptyDataError
 
@@ -39,11 +35,6 @@ _BLOCK, _LOOKED_AT = 1 << 22, 1 << 22
 _BLANK_LINES = 10_000
 _EXCEL = re.compile(r"\"?sep=(.|\\t)\"?", re.IGNORECASE)
 _LINE_END = re.compile(rb"\r\n|\n|\r")
-_DAMAGE = (gzip.BadGzipFile, lzma.LZMAError, zipfile.BadZipFile, zlib.error, EOFError, OSError)
-# A crafted archive can have a wrong number, name or offset anywhere in its directory.
-_ARCHIVE = (zipfile.BadZipFile, RuntimeError, ValueError, IndexError, OverflowError, zlib.error, EOFError, OSError)
-_LETTERS = "ÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÑÒÓÔÕÖØÙÚÛÜÝßàáâãäåæçèéêëìíîïñòóôõöøùúûüýŒœŠšŽžŸ€…‘’“”–—\xa0©®°®´·«»§²³½¼¿¡ªº£™"
-_USUAL = _LETTERS.encode("cp1252")
 #: What tells files of programs by their first bytes, and the lines of pandas that read them.
 _FOREIGN = {
     b"SQLite format 3\0": "a SQLite database. Read it with pandas:\n  import pandas as pd, sqlite3\n"
@@ -141,7 +132,7 @@ class TextSource(Source):
             # What can be read once only is copied; the copy goes with the source.
             folder = tempfile.mkdtemp()
             weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
-            self._path = _copied(path, Path(folder, "input"))
+            self._path = copied(path, Path(folder, "input"))
         super().__init__("standard input" if str(path) == "-" else str(path), [])
         self.path = str(path)
         start, whole = self._start()
@@ -169,7 +160,7 @@ class TextSource(Source):
             try:
                 while len(found) < _LOOKED_AT and (block := plain.read(1 << 16)):
                     found += block
-            except _DAMAGE as error:
+            except DAMAGE as error:
                 if not found:
                     raise DataError(f"{self.name} cannot be decompressed: {error}.") from None
                 return bytes(found), False
@@ -242,7 +233,7 @@ class TextSource(Source):
             raise DataError(f"sep must be one character, '::' or 'whitespace', got {self.separator!r}.")
         above = self._above + (self._header_height() if self.named else 0)
         with self._opened() as plain:
-            stream = _Clean(self._blocks(plain, above))
+            stream = Blocks(self._blocks(plain, above))
             try:
                 reader = arrow_csv.open_csv(
                     pa.PythonFile(stream, mode="r"),
@@ -268,7 +259,7 @@ class TextSource(Source):
                 if "Empty CSV file" not in str(error):
                     raise self._broken(error) from None
                 found = 0
-            except _DAMAGE as error:
+            except DAMAGE as error:
                 raise DataError(f"{self.name} cannot be read to its end: {error}.") from None
         if not found:
             raise EmptyDataError(f"{self.name} holds no ratings{' below its header' if self.named else ''}.")
@@ -326,7 +317,7 @@ class TextSource(Source):
             text = io.TextIOWrapper(cast("Any", plain), encoding=self.encoding, errors="replace", newline="")
             try:
                 yield self._short(text)
-            except _DAMAGE as error:
+            except DAMAGE as error:
                 raise DataError(f"{self.name} cannot be read to its end: {error}.") from None
             except UnicodeError as error:
                 raise self._broken(error) from None
@@ -419,29 +410,6 @@ class TextSource(Source):
                 except UnicodeError:
                     return ""
         return ""
-
-
-class _Clean(io.RawIOBase):
-    """Blocks of bytes as a file that Arrow reads."""
-
-    def __init__(self, blocks: Iterator[bytes]) -> None:
-        self._blocks, self._rest = blocks, b""
-
-    def readable(self) -> bool:
-        return True
-
-    def read(self, size: int = -1) -> bytes:
-        parts, missing = [], size if size >= 0 else sys.maxsize
-        while missing:
-            if not self._rest:
-                block = next(self._blocks, None)
-                if block is None:
-                    break
-                self._rest = block
-            parts.append(self._rest[:missing])
-            self._rest = self._rest[missing:]
-            missing -= len(parts[-1])
-        return b"".join(parts)
 
 
 def sources_of(given: Any, *, sep: str = "auto", encoding: str = "auto") -> list[Source]:
@@ -550,7 +518,7 @@ def _file(path: Any, sep: str, encoding: str) -> Source:
     with open_binary(path) as raw:
         magic = raw.read(8)
         inside = zipfile.is_zipfile(raw) if magic.startswith(b"PK") else False
-        sheet = inside and "xl/workbook.xml" in _members(raw)
+        sheet = inside and "xl/workbook.xml" in members(raw)
     ending = Path(path).suffix.lower()
     if magic.startswith(b"PAR1") or ending in (".parquet", ".pq"):
         return parquet_source(path)
@@ -631,100 +599,6 @@ def _sheet_source(path: Any) -> ArrowSource:
 def _cell(value: Any) -> str:
     whole = isinstance(value, float) and value.is_integer()
     return str(int(value)) if whole else str(value)
-
-
-def open_binary(path: Any) -> BinaryIO:
-    """Open a file; what is wrong with it is a sentence."""
-    try:
-        return open(path, "rb")
-    except FileNotFoundError:
-        raise DataError(f"There is no file {path}.") from None
-    except OSError as error:
-        raise DataError(f"{path} cannot be opened: {error.strerror}.") from None
-    except ValueError:
-        raise DataError(f"{os.fspath(path)!r} cannot be opened: a path cannot hold a NUL character.") from None
-
-
-def _copied(path: Any, copy: Path) -> Any:
-    """Copy standard input or a pipe to a file."""
-    if str(path) == "-" and (sys.stdin is None or getattr(sys.stdin, "closed", False)):
-        raise DataError("Standard input is closed. Name a file, or pipe lines in.")
-    raw = getattr(sys.stdin, "buffer", sys.stdin) if str(path) == "-" else open_binary(path)
-    with copy.open("wb") as out:
-        shutil.copyfileobj(raw, out)
-    if str(path) != "-":
-        raw.close()
-    return copy
-
-
-def decompressed(raw: BinaryIO, name: str) -> BinaryIO:
-    """Look at the first bytes and unwrap what they announce."""
-    magic = raw.read(6)
-    raw.seek(0)
-    if magic.startswith(b"\x1f\x8b"):
-        return cast("BinaryIO", io.BufferedReader(cast("Any", gzip.GzipFile(fileobj=raw))))
-    if magic.startswith(b"\xfd7zXZ\0"):
-        return cast("BinaryIO", io.BufferedReader(cast("Any", lzma.LZMAFile(raw))))
-    if magic.startswith(b"BZh"):
-        return cast("BinaryIO", io.BufferedReader(cast("Any", bz2.BZ2File(raw))))
-    if magic.startswith(b"\x28\xb5\x2f\xfd"):
-        # Arrow closes what it has read, and the file may be read again.
-        own = pa.PythonFile(_Clean(iter(lambda: raw.read(1 << 20), b"")), mode="r")
-        return cast("BinaryIO", io.BufferedReader(cast("Any", pa.CompressedInputStream(own, "zstd"))))
-    if magic.startswith(b"PK\x03\x04"):
-        return _only_member(raw, name)
-    return raw
-
-
-def _only_member(raw: BinaryIO, name: str) -> BinaryIO:
-    """Open the file in an archive that holds one."""
-    try:
-        archive = zipfile.ZipFile(raw)
-        members = [member for member in archive.infolist() if not member.is_dir()]
-        if len(members) == 1:
-            return cast("BinaryIO", archive.open(members[0]))
-    except _ARCHIVE as error:
-        raise DataError(
-            f"{name} cannot be decompressed: {error}. Unpack it with another program, and give the file that was in it."
-        ) from None
-    shown = ", ".join(repr(member.filename) for member in members[:5]) + (", ..." if len(members) > 5 else "")
-    raise DataError(f"{name} must hold exactly one file, it holds {len(members)}{': ' + shown if members else ''}.")
-
-
-def _members(raw: BinaryIO) -> list[str]:
-    try:
-        return zipfile.ZipFile(raw).namelist()
-    except _ARCHIVE:
-        return []
-
-
-def guessed_encoding(start: bytes, *, whole: bool = True) -> str:
-    """Return the encoding of a text by its first bytes, or all of them; UTF-8 where nothing speaks for another.
-
-    Examples
-    --------
-    >>> [guessed_encoding("Zoë".encode(encoding)) for encoding in ("utf-8", "latin-1", "utf-16", "utf-8-sig")]
-    ['utf-8', 'cp1252', 'utf-16', 'utf-8-sig']
-    """
-    if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return "utf-16"
-    if start.startswith(codecs.BOM_UTF8):
-        # The mark says so; a byte that is none is an error then.
-        return "utf-8-sig"
-    try:
-        codecs.getincrementaldecoder("utf-8")().decode(start, whole)
-    except UnicodeDecodeError:
-        return "cp1252" if _is_western(start) else "utf-8"
-    return "utf-8"
-
-
-def _is_western(text: bytes) -> bool:
-    """Tell whether bytes beyond ASCII are accents and signs: at most three in a row, and nearly all usual ones."""
-    if re.search(rb"[\x00-\x08\x0b\x0e-\x19\x1b-\x1f]", text):
-        return False
-    runs = re.findall(rb"[\x80-\xff]+", text)
-    high = b"".join(runs)
-    return max(map(len, runs)) <= 3 and 100 * (len(high) - len(high.translate(None, _USUAL))) >= 95 * len(high)
 
 
 def separator_of(line: str) -> str:
