@@ -214,7 +214,7 @@ def test_pages_that_were_used_are_let_go(tmp_path):
 
     def resident():
         text = Path("/proc/self/smaps").read_text()
-        lines = text[text.index("rows.arrow") :].splitlines()
+        lines = text[text.index(str(table.path / "rows.arrow")) :].splitlines()
         return int(next(line for line in lines if line.startswith("Rss")).split()[1])
 
     for first, last in view.blocks():

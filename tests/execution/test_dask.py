@@ -538,7 +538,7 @@ def test_columns_of_parquet_files_in_the_shell(tmp_path, table):
     call = ["fit", str(tmp_path / "*.parquet"), "--dask", "local:1", "-o", str(tmp_path / "m.km")]
     result = CliRunner().invoke(main, call)
     assert result.exit_code == 2
-    assert "With a table in a cluster --events must be a number." in result.output
+    assert "--events must be a number" in result.output
     result = CliRunner().invoke(main, ["fit", "dataset:zoo", "--shard-ratings", "5", "-o", str(tmp_path / "m.km")])
     assert result.exit_code == 2
 
