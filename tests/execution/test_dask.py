@@ -472,7 +472,7 @@ def test_a_table_that_only_a_cluster_holds_is_learned_from_its_ratings(client, t
     assert lines == ["Learning from the ratings: the table is in a cluster."]
     assert there.learned_from_ == "ratings"
     same(there, KolmogorovModel(**SMALL, execution=Dask(client)).fit(shards))
-    with pytest.raises(ParameterError, match="With a table in a cluster 'n_events' must be a number"):
+    with pytest.raises(ParameterError, match="n_events.* must be a number"):
         KolmogorovModel(execution=Dask(client)).fit(shards)
 
 
