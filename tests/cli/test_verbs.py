@@ -123,7 +123,7 @@ def test_data_and_doctor(ratings):
     assert "ml-100k" in listing
     assert "1,515 of 101 users" in run("data", "describe", ratings).output
     doctor = run("doctor").output
-    for word in ("numba", "BLAS", "usable processors", "kernel cache", "extra parquet"):
+    for word in ("numba", "BLAS", "usable processors", "kernel cache", "extra excel"):
         assert word in doctor
 
 
