@@ -1,8 +1,8 @@
 """Row solvers: small quadratic programs, a batch at a time.
 
-contract: what every solver is · registry: names · convex: simplex, box, no constraint · binary: enumeration, flips,
-branch and bound · dual: the paper's descents and their rivals · sdr: the relaxation by interior points · stopping:
-time limits and Ctrl-C
+contract: what every solver is · registry: names · convex: simplex, box, no constraint · binary: enumeration, flips ·
+dual: the paper's descents, and Newton's · what the paper compares with: sdr, dmo, quasi_newton · stopping: time limits
+and Ctrl-C
 """
 
 from kolmogorov.solvers.contract import Batch, BinarySolver, RowSolver

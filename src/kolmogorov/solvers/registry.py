@@ -7,10 +7,12 @@ from typing import Any
 from kolmogorov._support.validation import suggestion
 from kolmogorov.errors import ParameterError
 from kolmogorov.problems import BinaryQP, BoxQP, RidgeQP, SimplexQP
-from kolmogorov.solvers.binary import Auto, DiscreteMonotonic, Exhaustive, LocalSearch
+from kolmogorov.solvers.binary import Auto, Exhaustive, LocalSearch
 from kolmogorov.solvers.contract import Given, RowSolver
 from kolmogorov.solvers.convex import ActiveSet, Cholesky, Coordinate, FrankWolfe, Pairwise
-from kolmogorov.solvers.dual import EnhancedGradientDescent, GradientDescent, Newton, QuasiNewton
+from kolmogorov.solvers.dmo import DiscreteMonotonic
+from kolmogorov.solvers.dual import EnhancedGradientDescent, GradientDescent, Newton
+from kolmogorov.solvers.quasi_newton import QuasiNewton
 from kolmogorov.solvers.sdr import SemidefiniteRelaxation
 
 #: The solvers of each family, the usual one first.
