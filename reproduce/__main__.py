@@ -5,6 +5,7 @@ few sweeps, one start and little data, writes into a temporary folder, and shows
 """
 
 import argparse
+import os
 import sys
 import tempfile
 import time
@@ -12,22 +13,18 @@ from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 
+from kolmogorov.errors import DataError
 from reproduce import ablations
 from reproduce.common import RESULTS, Tables, draw, read, write
 from reproduce.page import PAGE, filled, markdown
 
 MODULES = [f"table_{k}" for k in range(1, 7)] + [f"figure_{k}" for k in range(1, 9)] + ["lemmas", "errata"]
 ABLATIONS = ["start", "quasi_newton", "roundings", "safeguards", "library", "tried"]
-#: Rows of a table that is shown after a run.
-SHOWN = 12
 
 
 def computation(name: str) -> Callable[[bool], Tables]:
     """Return what computes an item."""
-    found: Callable[[bool], Tables] = (
-        getattr(ablations, name) if name in ABLATIONS else import_module(f"reproduce.{name}").run
-    )
-    return found
+    return getattr(ablations, name) if name in ABLATIONS else import_module(f"reproduce.{name}").run  # type: ignore[no-any-return]
 
 
 def picture(name: str, tables: Tables, folder: Path) -> None:
@@ -51,14 +48,19 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--quick", action="store_true", help="few sweeps, one start, little data; results are not kept")
     given = parser.parse_args(arguments)
     folder = Path(tempfile.mkdtemp(prefix="reproduce-")) if given.quick else RESULTS
-    for name in [*MODULES, *ABLATIONS] if "all" in given.names else given.names:
-        if name == "page":
-            continue
+    every = "all" in given.names
+    for name in [*MODULES, *ABLATIONS] if every else [name for name in given.names if name != "page"]:
         began = time.perf_counter()
-        tables = computation(name)(given.quick)
+        try:
+            tables = computation(name)(given.quick)
+        except DataError as error:
+            print(f"\n{name} is left out: {error}", file=sys.stderr)
+            if not every:
+                sys.exit(1)
+            continue
         for stem, rows in tables.items():
             write(rows, folder / f"{stem}.csv")
-            print(f"\n{stem}\n\n{markdown(rows[:SHOWN])}")
+            print(f"\n{stem}\n\n{markdown(rows[:12])}")
         if given.quick:
             picture(name, tables, folder)
         print(f"\n{name}: {time.perf_counter() - began:.0f} s, in {folder}", file=sys.stderr)
@@ -67,4 +69,6 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 if __name__ == "__main__":
+    # As for the benchmarks, MovieLens is looked for beside the clone.
+    os.environ.setdefault("KOLMOGOROV_DATA", str(Path(__file__).parents[2] / "shared" / "data"))
     main()

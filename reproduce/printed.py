@@ -23,10 +23,7 @@ TABLE_4 = {
         "enhanced_gd": {4: 21.0, 8: 21.9, 12: 23.0, 20: 26.7, 50: 54.9, 100: 259.0},
         "lanczos": {20: 25.8, 50: 32.0, 100: 38.7},
     },
-    "D3": {
-        "enhanced_gd": {8: 588.0, 12: 601.0, 20: 814.0},
-        "lanczos": {8: 584.0, 12: 592.0, 20: 689.0},
-    },
+    "D3": {"enhanced_gd": {8: 588.0, 12: 601.0, 20: 814.0}, "lanczos": {8: 584.0, 12: 592.0, 20: 689.0}},
 }
 #: NRMSE; KM and NNM divided by 5, MF and SVD++ by 4. (value, lambda_u, mu_i) where the paper names them.
 TABLE_5: dict[str, dict[str, dict[int, tuple[float, ...]]]] = {

@@ -9,6 +9,7 @@ import pytest
 import naive
 from kolmogorov import Observations, datasets
 from kolmogorov.bqp import solve
+from kolmogorov.errors import DataError
 from reproduce import common, errata, lemmas
 from reproduce.__main__ import ABLATIONS, MODULES, computation, main
 from reproduce.baselines import MatrixFactorization, SVDpp, svdpp_epoch
@@ -198,3 +199,14 @@ def test_baselines_on_movielens(data_directory):
     train, test = datasets.load("ml-100k").split(test_size=0.2, random_state=0)
     assert 4 * MatrixFactorization(10, 3.0).fit(train).error(test) < 0.917
     assert 4 * SVDpp(10, 0.007, 0.07).fit(train).error(test) < 0.918
+
+
+def test_what_has_no_data_is_left_out_with_a_sentence(monkeypatch, capsys):
+    def absent(name):
+        raise DataError("MovieLens is not here.")
+
+    monkeypatch.setattr("reproduce.__main__.computation", absent)
+    main(["all", "--quick"])
+    assert "table_6 is left out: MovieLens is not here." in capsys.readouterr().err
+    with pytest.raises(SystemExit, match="1"):
+        main(["table_6", "--quick"])
