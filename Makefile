@@ -5,14 +5,7 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 PYTEST := $(BIN)/python -m pytest -n auto --dist loadgroup
 
-# Compiled kernels have no lines to count. With JIT=0 they run as Python, so slowly that only a few tests are run: TESTS=... for others.
-ifeq ($(JIT),0)
-TESTS    ?= tests/kernels tests/solvers/binary/test_lanczos.py
-COVERAGE := NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n auto -W 'ignore:overflow encountered:RuntimeWarning' \
-	--cov=kolmogorov.kernels --cov-report=term $(TESTS)
-else
 COVERAGE := $(PYTEST) -m 'not dist' --cov=kolmogorov --cov-report=term:skip-covered $(TESTS)
-endif
 
 .PHONY: demo test test-long test-all coverage lint docs examples gallery dist bench tables paper pictures clean help
 
@@ -31,7 +24,7 @@ test-long: $(VENV)/dev.stamp $(VENV)/browser.stamp $(VENV)/kernels.stamp   ## ru
 test-all: $(VENV)/dev.stamp $(VENV)/browser.stamp $(VENV)/kernels.stamp   ## run every test
 	$(PYTEST) -m 'not dist'
 
-coverage: $(VENV)/dev.stamp $(VENV)/browser.stamp $(VENV)/kernels.stamp   ## share of lines that the tests run; JIT=0: of the kernels
+coverage: $(VENV)/dev.stamp $(VENV)/browser.stamp $(VENV)/kernels.stamp   ## share of lines that the tests run
 	$(COVERAGE)
 
 lint: $(VENV)/dev.stamp             ## ruff, mypy, and the layers of the architecture
@@ -102,7 +95,7 @@ $(VENV)/pip.stamp:
 	touch $@
 
 # A cached kernel does not notice that a kernel it calls in another file has changed.
-$(VENV)/kernels.stamp: $(VENV)/pip.stamp $(wildcard src/kolmogorov/kernels/*.py src/kolmogorov/kernels/*/*.py)
+$(VENV)/kernels.stamp: $(VENV)/pip.stamp $(wildcard src/kolmogorov/*/*.py)
 	find src -name '*.nb[ci]' -delete
 	touch $@
 

@@ -40,7 +40,7 @@ from scipy.sparse import csr_matrix
 
 import kolmogorov as km
 from kolmogorov import Observations
-from kolmogorov.metrics import evaluate, simple_guesses
+from kolmogorov.models.metrics import evaluate, simple_guesses
 
 Result = dict[str, float]
 COLUMNS = [

@@ -34,8 +34,8 @@ from scipy import sparse
 import kolmogorov as km
 from kolmogorov.data.attributes import TableAttributes
 from kolmogorov.data.datasets.movielens import official_folds
-from kolmogorov.fitted.base import entry_rows
-from kolmogorov.metrics import simple_guesses
+from kolmogorov.descent.trained import entry_rows
+from kolmogorov.models.metrics import simple_guesses
 
 SEEDS, OTHER = (0, 1), 2
 #: Settings of cmfrec that are tried: factors, ridge, and what attributes weigh.

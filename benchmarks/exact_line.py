@@ -8,9 +8,9 @@ from harness import Column, Table, data_folder, finish, machine, timed
 
 from kolmogorov import KolmogorovModel, datasets
 from kolmogorov.errors import DataError
-from kolmogorov.kernels.rows.gram import normal_equations
 from kolmogorov.solvers import resolve
 from kolmogorov.solvers.binary import EXACT_LIMIT
+from kolmogorov.solvers.gram import normal_equations
 
 PROBLEMS = 200
 COLUMNS = [

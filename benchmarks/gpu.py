@@ -20,12 +20,13 @@ from harness import Column, Table, finish, machine, movielens
 
 import kolmogorov as km
 from kolmogorov import Observations
+from kolmogorov._support.dealing import Threads
 from kolmogorov.data.view import View
-from kolmogorov.execution import Cuda, Threads
-from kolmogorov.fitting.descent.engine import State, ThreadedEngine
-from kolmogorov.fitting.descent.half_step import USER_SIDE, HalfStep, Partners
-from kolmogorov.fitting.descent.objective import Objective, Problem, UserTotals, squares_of
-from kolmogorov.fitting.gpu import GpuEngine, row_length, summed_batches
+from kolmogorov.descent.engine import State, ThreadedEngine
+from kolmogorov.descent.half_step import USER_SIDE, HalfStep, Partners
+from kolmogorov.descent.objective import Objective, Problem, UserTotals, squares_of
+from kolmogorov.gpu.cuda import Cuda
+from kolmogorov.gpu.descent import GpuEngine, row_length, summed_batches
 from kolmogorov.solvers import resolve
 
 GIGA = 1e9

@@ -15,16 +15,17 @@ from harness import Column, Table, finish, machine, movielens
 
 import kolmogorov as km
 from kolmogorov import BayesianKolmogorovModel, Observations
+from kolmogorov._support.dealing import Threads
 from kolmogorov._support.seeds import generator
-from kolmogorov.execution import Cuda, Threads
-from kolmogorov.sampling.chains.chain import PRIORS, ChainState
-from kolmogorov.sampling.chains.gaussian import GaussianChain
-from kolmogorov.sampling.chains.running import ChainSource
-from kolmogorov.sampling.chains.start import plain_start, started
-from kolmogorov.sampling.features import pattern_features
-from kolmogorov.sampling.gpu import GpuChains
-from kolmogorov.sampling.plan import Plan
-from kolmogorov.sampling.priors import NoisePrior, redrawn_shape, scored
+from kolmogorov.draws.chain import PRIORS, ChainState
+from kolmogorov.draws.features import pattern_features
+from kolmogorov.draws.gaussian import GaussianChain
+from kolmogorov.draws.plan import Plan
+from kolmogorov.draws.priors import NoisePrior, redrawn_shape, scored
+from kolmogorov.draws.running import ChainSource
+from kolmogorov.draws.start import plain_start, started
+from kolmogorov.gpu.cuda import Cuda
+from kolmogorov.gpu.draws import GpuChains
 
 LEVELS, TWO = np.arange(-5, 11) / 5.0, np.array([0.0, 1.0])
 #: Numbers of events, whether entries have weights and what is not observed has one, and values.

@@ -23,10 +23,10 @@ from accuracy import biases, official
 from harness import Column, Table, finish, machine, movielens
 
 import kolmogorov as km
-from kolmogorov.execution import Threads
-from kolmogorov.fitting.distillation.engine import CompletedTable
-from kolmogorov.model.learning import completed
-from kolmogorov.surface.ids import at_entries
+from kolmogorov._support.dealing import Threads
+from kolmogorov.descent.completion import CompletedTable
+from kolmogorov.models.ids import at_entries
+from kolmogorov.models.learning import completed
 
 Weights = Callable[[Any], Any]
 COMMAND = "python benchmarks/one_model.py"

@@ -25,8 +25,8 @@ from harness import Column, Table, finish, machine, movielens, peer
 from threadpoolctl import threadpool_limits
 
 from kolmogorov import KolmogorovModel, ListModel, Observations
-from kolmogorov.fitting.descent.objective import UNOBSERVED_MASS, usual_weight
-from kolmogorov.kernels.ranking import best_items, list_scores
+from kolmogorov.descent.objective import UNOBSERVED_MASS, usual_weight
+from kolmogorov.models.ranking_kernels import best_items, list_scores
 
 CHOOSING, REPORTED = 100, range(2)
 THREADS = 2

@@ -204,7 +204,7 @@ def _dask(path: Path, n_workers: int, n_threads: int, stealing: bool = False) ->
         ) as local,
         Client(local) as client,
     ):
-        execution = km.execution.Dask(client)
+        execution = km.Dask(client)
         km.KolmogorovModel(EVENTS, max_iter=1, execution=execution, **SETTINGS).fit(km.datasets.load("zoo"))
         moved = [sum(client.run(_received).values())]
 

@@ -13,13 +13,13 @@ import time
 import numpy as np
 from harness import Column, Table, data_folder, finish, machine
 
-from kolmogorov import KolmogorovModel, bqp, datasets
+from kolmogorov import KolmogorovModel, datasets
 from kolmogorov._support.optional import installed
 from kolmogorov._support.threads import one_blas_thread
 from kolmogorov.errors import DataError
-from kolmogorov.kernels.rows.gram import normal_equations
-from kolmogorov.problems import BinaryQP
-from kolmogorov.solvers import resolve
+from kolmogorov.solvers import bqp, resolve
+from kolmogorov.solvers.gram import normal_equations
+from kolmogorov.solvers.problems import BinaryQP
 
 SIZES = (4, 8, 12, 16, 20, 50, 100)
 COUNT = 20

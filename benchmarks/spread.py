@@ -27,7 +27,7 @@ from planted import TABLES, made
 
 import kolmogorov as km
 from kolmogorov import Observations
-from kolmogorov.metrics import simple_guesses
+from kolmogorov.models.metrics import simple_guesses
 
 SEEDS, MORE_SEEDS = (0,), (0, 1, 2)
 #: Those whose test has a few thousand cells at most.

@@ -17,10 +17,10 @@ from planted import made
 
 import kolmogorov as km
 from kolmogorov import Observations
-from kolmogorov.model import learning
-from kolmogorov.sampling.chains import running
-from kolmogorov.sampling.chains.discrete import DiscreteChain
-from kolmogorov.sampling.chains.gaussian import GaussianChain, ProbitChain
+from kolmogorov.draws import running
+from kolmogorov.draws.discrete import DiscreteChain
+from kolmogorov.draws.gaussian import GaussianChain, ProbitChain
+from kolmogorov.models import learning
 
 #: What is timed: where a function is looked up, its name, and what its seconds are called.
 PARTS: list[tuple[Any, str, str]] = [

@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from kolmogorov import BayesianKolmogorovModel, KolmogorovModel, bqp, datasets, solvers
+from kolmogorov import BayesianKolmogorovModel, KolmogorovModel, datasets, solvers
+from kolmogorov.solvers import bqp
 from reproduce.common import (
     NEAREST,
     RidgeToMean,

@@ -10,7 +10,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from kolmogorov import KolmogorovModel, Observations, bqp, datasets, solvers
+from kolmogorov import KolmogorovModel, Observations, datasets, solvers
+from kolmogorov.solvers import bqp
 
 Row = dict[str, Any]
 Tables = dict[str, list[Row]]

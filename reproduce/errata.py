@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from kolmogorov import KolmogorovModel, bqp
+from kolmogorov import KolmogorovModel
+from kolmogorov.solvers import bqp
 from reproduce.common import Tables, item_problems, lifted, split, toy_problems
 from reproduce.printed import EXAMPLE, TABLE_3, TABLE_5
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from kolmogorov import bqp
+from kolmogorov.solvers import bqp
 from reproduce.common import NEAREST, Panel, Tables, band, first_problems, gaps, lifted, lines_of, thinned
 
 GAMMAS = (10.0, 100.0, 1000.0)

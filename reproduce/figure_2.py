@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from kolmogorov import bqp
+from kolmogorov.solvers import bqp
 from reproduce.common import NEAREST, Panel, Tables, band, deviation, first_problems, gaps, lines_of, thinned
 
 DESCENT = {**NEAREST, "tol": 1e-6}

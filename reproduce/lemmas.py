@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from kolmogorov import bqp
+from kolmogorov.solvers import bqp
 from reproduce.common import NEAREST, Row, Tables, first_problems, lifted, toy_problems
 
 GAMMA = 100.0

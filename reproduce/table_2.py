@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from kolmogorov import bqp
+from kolmogorov.solvers import bqp
 from reproduce.common import NEAREST, Tables, toy_problems
 from reproduce.printed import TABLE_2
 

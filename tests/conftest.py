@@ -94,9 +94,9 @@ def cupy(monkeypatch):
 def cuda(cupy, monkeypatch):
     """A GPU that is the host, with small segments and batches so that small tables have many."""
     from helpers import emulation
-    from kolmogorov.execution import Cuda
-    from kolmogorov.fitting import gpu as fitting
-    from kolmogorov.surface import gpu as surface
+    from kolmogorov.gpu import descent as fitting
+    from kolmogorov.gpu import lists as surface
+    from kolmogorov.gpu.cuda import Cuda
 
     monkeypatch.setattr(Cuda, "kernel", lambda self, *given, **constants: emulation.function(*given, **constants))
     monkeypatch.setattr(fitting, "SEGMENT", 16)

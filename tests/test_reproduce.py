@@ -8,8 +8,8 @@ import pytest
 
 import naive
 from kolmogorov import Observations, datasets
-from kolmogorov.bqp import solve
 from kolmogorov.errors import DataError
+from kolmogorov.solvers.bqp import solve
 from reproduce import common, errata, lemmas
 from reproduce.__main__ import ABLATIONS, MODULES, computation, main
 from reproduce.baselines import MatrixFactorization, SVDpp, svdpp_epoch

@@ -11,24 +11,26 @@ from typing import Any
 from kolmogorov._version import __version__
 
 _HOMES = {
-    "BayesianKolmogorovModel": "kolmogorov.model.bayesian",
-    "KolmogorovImputer": "kolmogorov.model.imputer",
-    "KolmogorovModel": "kolmogorov.model.kolmogorov",
-    "ListModel": "kolmogorov.model.lists",
+    "BayesianKolmogorovModel": "kolmogorov.models.bayesian",
+    "KolmogorovImputer": "kolmogorov.models.imputer",
+    "KolmogorovModel": "kolmogorov.models.kolmogorov",
+    "ListModel": "kolmogorov.models.lists",
+    "Cuda": "kolmogorov.gpu.cuda",
+    "Dask": "kolmogorov.cluster.dask",
     "Observations": "kolmogorov.data.observations",
-    "bqp": "kolmogorov.bqp",
+    "bqp": "kolmogorov.solvers.bqp",
     "datasets": "kolmogorov.data.datasets",
     "errors": "kolmogorov.errors",
-    "execution": "kolmogorov.execution",
+    "distributed_table": "kolmogorov.cluster.shards",
     "interpret": "kolmogorov.interpret",
-    "load": "kolmogorov.model.loading",
-    "metrics": "kolmogorov.metrics",
+    "load": "kolmogorov.models.loading",
+    "metrics": "kolmogorov.models.metrics",
     "pack": "kolmogorov.data.ratings",
-    "problems": "kolmogorov.problems",
+    "problems": "kolmogorov.solvers.problems",
     "read_answers": "kolmogorov.data.answers",
     "read_ratings": "kolmogorov.data.ratings",
     "solvers": "kolmogorov.solvers",
-    "tune": "kolmogorov.model.tuning",
+    "tune": "kolmogorov.models.tuning",
 }
 
 __all__ = [*_HOMES, "__version__"]

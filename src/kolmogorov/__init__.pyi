@@ -1,20 +1,22 @@
-from kolmogorov import bqp as bqp
 from kolmogorov import errors as errors
-from kolmogorov import execution as execution
 from kolmogorov import interpret as interpret
-from kolmogorov import metrics as metrics
-from kolmogorov import problems as problems
 from kolmogorov import solvers as solvers
+from kolmogorov.cluster.dask import Dask as Dask
+from kolmogorov.cluster.shards import distributed_table as distributed_table
 from kolmogorov.data import datasets as datasets
 from kolmogorov.data.answers import read_answers as read_answers
 from kolmogorov.data.observations import Observations as Observations
 from kolmogorov.data.ratings import pack as pack
 from kolmogorov.data.ratings import read_ratings as read_ratings
-from kolmogorov.model.bayesian import BayesianKolmogorovModel as BayesianKolmogorovModel
-from kolmogorov.model.imputer import KolmogorovImputer as KolmogorovImputer
-from kolmogorov.model.kolmogorov import KolmogorovModel as KolmogorovModel
-from kolmogorov.model.lists import ListModel as ListModel
-from kolmogorov.model.loading import load as load
-from kolmogorov.model.tuning import tune as tune
+from kolmogorov.gpu.cuda import Cuda as Cuda
+from kolmogorov.models import metrics as metrics
+from kolmogorov.models.bayesian import BayesianKolmogorovModel as BayesianKolmogorovModel
+from kolmogorov.models.imputer import KolmogorovImputer as KolmogorovImputer
+from kolmogorov.models.kolmogorov import KolmogorovModel as KolmogorovModel
+from kolmogorov.models.lists import ListModel as ListModel
+from kolmogorov.models.loading import load as load
+from kolmogorov.models.tuning import tune as tune
+from kolmogorov.solvers import bqp as bqp
+from kolmogorov.solvers import problems as problems
 
 __version__: str

@@ -55,7 +55,7 @@ def test_closed_streams(tmp_path, zoo_files):
 
 
 def test_too_little_memory(shell, zoo_files, tmp_path, monkeypatch):
-    from kolmogorov.model.kolmogorov import KolmogorovModel
+    from kolmogorov.models.kolmogorov import KolmogorovModel
 
     def greedy(self, *args, **kwargs):
         np.empty(2**50)
@@ -115,7 +115,7 @@ def test_numbers_outside_all_ranges(shell, copies, value):
 
 
 def test_the_unforeseen_is_a_sentence_with_a_way_to_report_it(shell, zoo_files, monkeypatch):
-    import kolmogorov.model.loading as persistence
+    import kolmogorov.models.loading as persistence
 
     def broken(path):
         raise ZeroDivisionError("no\x1b[31m\nsuch")
@@ -291,7 +291,7 @@ def test_names_of_all_kinds_are_shown_and_never_act(shell, zoo_files, tmp_path):
 
 @pytest.mark.parametrize("category", [UnknownIdWarning, ConvergenceWarning])
 def test_warnings_of_the_library_are_one_plain_line(shell, zoo_files, monkeypatch, category):
-    import kolmogorov.model.loading as persistence
+    import kolmogorov.models.loading as persistence
 
     load = persistence.load
 
@@ -307,7 +307,7 @@ def test_warnings_of_the_library_are_one_plain_line(shell, zoo_files, monkeypatc
 
 
 def test_quiet_means_errors_only(shell, zoo_files, tmp_path, monkeypatch):
-    from kolmogorov.model.kolmogorov import KolmogorovModel
+    from kolmogorov.models.kolmogorov import KolmogorovModel
 
     fit = KolmogorovModel.fit
 

@@ -10,8 +10,8 @@ import pytest
 
 import kolmogorov as km
 from kolmogorov.cli.process import INTERRUPTED
-from kolmogorov.fitting.distillation.engine import CompletionEngine
-from kolmogorov.sampling.sampler import Sampler
+from kolmogorov.descent.completion import CompletionEngine
+from kolmogorov.draws.sampler import Sampler
 
 
 @pytest.fixture(scope="module")

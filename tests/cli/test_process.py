@@ -44,8 +44,8 @@ def test_the_doctor_knows_every_extra(shell):
 def test_a_cluster_that_is_closed_in_mid_fit(closing, learn_from):
     distributed = pytest.importorskip("distributed", reason="needs the extra 'dask'")
     import kolmogorov as km
+    from kolmogorov.cluster.dask import Dask
     from kolmogorov.errors import ExecutionError
-    from kolmogorov.execution import Dask
 
     cluster = distributed.LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None)
     client = distributed.Client(cluster)

@@ -16,7 +16,7 @@ from rich.console import Console
 import kolmogorov as km
 from kolmogorov.cli import main
 from kolmogorov.cli.display import table
-from kolmogorov.surface.comparison import trained_on
+from kolmogorov.models.comparison import trained_on
 
 VERBS = ["demo", "fit", "predict", "recommend", "explain", "rules", "report", "evaluate", "data", "doctor"]
 
@@ -487,7 +487,7 @@ def test_a_misspelled_verb_and_a_missing_model_are_said_at_once(tmp_path, monkey
     assert "No such command 'recomend'. Did you mean 'recommend'?" in refused.output
     assert "Did you mean" not in run("xyzzy").output
     absent = tmp_path / "absent.km"
-    monkeypatch.setattr("kolmogorov.model.loading.load", None)
+    monkeypatch.setattr("kolmogorov.models.loading.load", None)
     for verb in (["predict", absent], ["evaluate", absent, "x.csv"], ["recommend", absent, "x"]):
         refused = run(*verb)
         assert refused.exit_code == 1

@@ -14,9 +14,10 @@ import kolmogorov as km
 from helpers.planned import planned
 from helpers.processes import PATIENCE, tool, wait_until
 from kolmogorov import KolmogorovModel, Observations
+from kolmogorov.cluster.dask import Dask
+from kolmogorov.cluster.shards import distributed_table
 from kolmogorov.data.datasets import planted
 from kolmogorov.errors import DataError, ExecutionError, FileFormatError, ParameterError
-from kolmogorov.execution import Dask, distributed_table
 
 distributed = pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
 # One process of the test run owns the clusters.
@@ -352,7 +353,7 @@ def test_a_cluster_without_workers(zoo):
 
 
 def _compiled():
-    from kolmogorov.kernels.rows.gram import binary_normal_equations, normal_equations
+    from kolmogorov.solvers.gram import binary_normal_equations, normal_equations
 
     return [len(kernel.signatures) for kernel in (binary_normal_equations, normal_equations)]
 
@@ -448,7 +449,7 @@ def test_chains_on_a_cluster(client, table):
 def shorter(monkeypatch):
     """Chains that complete a table are shorter than usual."""
     for name, size in (("SHORT_BURN_IN", 10), ("SHORT_SAMPLES", 5)):
-        monkeypatch.setattr(f"kolmogorov.sampling.plan.{name}", size)
+        monkeypatch.setattr(f"kolmogorov.draws.plan.{name}", size)
 
 
 @pytest.mark.usefixtures("shorter")

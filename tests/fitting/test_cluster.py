@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from kolmogorov import KolmogorovModel
+from kolmogorov.cluster.dask import Dask
 from kolmogorov.data.datasets import planted
-from kolmogorov.execution import Dask
 
 distributed = pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
 

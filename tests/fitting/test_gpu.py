@@ -5,11 +5,12 @@ import pytest
 
 import kolmogorov as km
 from kolmogorov import Observations
+from kolmogorov._support.dealing import Threads
+from kolmogorov.descent.engine import ThreadedEngine
+from kolmogorov.descent.objective import Objective, Problem
 from kolmogorov.errors import ExecutionError, MissingExtraError, ParameterError
-from kolmogorov.execution import Cuda, Threads
-from kolmogorov.fitting.descent.engine import ThreadedEngine
-from kolmogorov.fitting.descent.objective import Objective, Problem
-from kolmogorov.fitting.gpu import GpuEngine
+from kolmogorov.gpu.cuda import Cuda
+from kolmogorov.gpu.descent import GpuEngine
 from kolmogorov.solvers import resolve
 
 

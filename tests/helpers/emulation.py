@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kolmogorov.execution.cuda import FOLDER
+from kolmogorov.gpu.cuda import FOLDER
 
 COMPILER = shutil.which("g++") or shutil.which("clang++")
 HERE = Path(__file__).parent

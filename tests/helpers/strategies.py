@@ -5,8 +5,8 @@ from hypothesis import assume
 from hypothesis import strategies as st
 
 from kolmogorov import Observations, datasets
-from kolmogorov.kernels.rows.gram import normal_equations
-from kolmogorov.problems import BinaryQP
+from kolmogorov.solvers.gram import normal_equations
+from kolmogorov.solvers.problems import BinaryQP
 
 
 @st.composite

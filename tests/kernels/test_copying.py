@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from kolmogorov.kernels.copying import copy_to
+from kolmogorov.solvers.copying import copy_to
 
 
 def test_only_the_row_is_written(rng):

@@ -1,13 +1,12 @@
 """What no emulation of a GPU notices: CUDA's own compiler has no headers of C."""
 
 import re
-from pathlib import Path
 
 import pytest
 
-import kolmogorov.kernels
+import kolmogorov.gpu.cuda
 
-ROOT = Path(kolmogorov.kernels.__file__).parent
+ROOT = kolmogorov.gpu.cuda.FOLDER
 SOURCES = sorted([*ROOT.rglob("*.cu"), *ROOT.rglob("*.cuh")])
 OF_HEADERS = re.compile(r"\b(INFINITY|NAN|HUGE_VAL|M_PI|M_SQRT\w*|DBL_\w+|FLT_\w+|INT_MAX|u?int\d+_t)\b|#include <")
 

@@ -5,7 +5,7 @@ import pytest
 
 import naive
 from helpers import emulation
-from kolmogorov.fitting.gpu import lanes_of_row, row_length
+from kolmogorov.gpu.descent import lanes_of_row, row_length
 from kolmogorov.solvers import resolve
 
 pytestmark = [
@@ -32,7 +32,7 @@ def test_normal_equations(size, bits, weighted):
     shift, kind = np.float32(0.1), np.float32 if bits else np.float64
     gram, moment = np.full((5, length, length), np.nan, kind), np.full((5, length), np.nan, kind)
     constants = {"D": size, "P": length, "BITS": int(bits), "WEIGHTED": int(weighted), "CODED": int(bits)}
-    kernel = emulation.function("rows/gram.cu", "normal_equations", **constants)
+    kernel = emulation.function("gram.cu", "normal_equations", **constants)
     values = codes if bits else book[codes]
     kernel((2,), (96,), (np.int64(5), begin, LENGTHS, indices, values, book, weights, given, shift, gram, moment))
     for segment in range(5):
@@ -98,7 +98,7 @@ def test_pairwise_descent_ends_at_a_certified_point(size):
     start = np.zeros((n, length), np.float32)
     start[:, :size] = problems.rng.dirichlet(np.ones(size), size=n)
     x, values, gaps = np.full((n, length), np.nan, np.float32), np.full(n, np.nan), np.full(n, np.nan, np.float32)
-    kernel = emulation.function("rows/simplex.cu", "pairwise_descent", D=size, P=length, G=lanes)
+    kernel = emulation.function("simplex.cu", "pairwise_descent", D=size, P=length, G=lanes)
     blocks = -(-n // (32 // lanes))
     rows, segments, offset, gram, moment, *ridge = problems.arguments
     given = (rows, segments, offset, gram.astype(np.float32), moment.astype(np.float32), *ridge)
@@ -119,7 +119,7 @@ def test_enumeration_is_exact(size):
     problems = Problems(size, 5)
     start = problems.rng.integers(1 << size, size=5).astype(np.uint64)
     words, values = np.zeros(5, np.uint64), np.zeros(5)
-    kernel = emulation.function("binary/enumeration.cu", "enumerate_all", D=size, P=problems.length)
+    kernel = emulation.function("enumeration.cu", "enumerate_all", D=size, P=problems.length)
     kernel((3,), (64,), (*problems.arguments, start, words, values))
     x = unpacked(words, size)
     best = problems.values([naive.best_binary(q, m) for q, m in zip(problems.whole, problems.answer, strict=True)])
@@ -134,7 +134,7 @@ def test_enumeration_takes_the_smaller_code_of_equals():
     problems.moment[:, 1] = 0.0
     problems.base[:], problems.pull[:] = 0.0, 0.0
     words, values = np.zeros(1, np.uint64), np.zeros(1)
-    kernel = emulation.function("binary/enumeration.cu", "enumerate_all", D=3, P=8)
+    kernel = emulation.function("enumeration.cu", "enumerate_all", D=3, P=8)
     kernel((1,), (32,), (*problems.arguments, np.array([7], np.uint64), words, values))
     assert not int(words[0]) & 2
 
@@ -144,7 +144,7 @@ def test_flips_end_where_no_pair_helps(size):
     problems = Problems(size, 3)
     start = problems.rng.integers(1 << min(size, 62), size=3).astype(np.uint64)
     words, values = np.zeros(3, np.uint64), np.zeros(3)
-    kernel = emulation.function("binary/flips.cu", "multi_start", D=size, P=problems.length)
+    kernel = emulation.function("flips.cu", "multi_start", D=size, P=problems.length)
     kernel((2,), (64,), (*problems.arguments, start, np.uint64(5), np.int64(0), words, values))
     x = unpacked(words, size)
     np.testing.assert_allclose(values, problems.values(x), rtol=1e-12)

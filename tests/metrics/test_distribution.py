@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import kolmogorov as km
 import naive
-from kolmogorov.metrics import DistributionScores, shares
+from kolmogorov.models.metrics import DistributionScores, shares
 
 SCALES = [[0.0, 1.0], [0.2, 0.4, 0.6, 0.8, 1.0], [0.0, 0.1, 0.9]]
 GRIDS = [[0.0, 1.0], [-0.4, -0.2, 0.0, 0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4], [0.02, 0.3, 0.98]]

@@ -7,8 +7,8 @@ import pytest
 import kolmogorov as km
 from helpers.forgery import forged
 from helpers.planted import Planted, grid
+from kolmogorov.draws.posterior import Posterior
 from kolmogorov.errors import DataError, FileFormatError
-from kolmogorov.fitted.posterior import Posterior
 
 OLD_USERS, NEW_USERS, OLD_ITEMS, NEW_ITEMS = np.arange(100), np.arange(100, 120), np.arange(70), np.arange(70, 90)
 LEVELS = ["chances", 2]

@@ -9,11 +9,11 @@ from scipy import stats
 
 import naive
 from kolmogorov import BayesianKolmogorovModel, KolmogorovModel, Observations
+from kolmogorov._support.dealing import Threads
 from kolmogorov.data.datasets import planted
 from kolmogorov.data.view import View
+from kolmogorov.draws import sampler
 from kolmogorov.errors import DataError, ParameterError
-from kolmogorov.execution import Threads
-from kolmogorov.sampling import sampler
 
 SMALL = {"levels": 2, "n_chains": 2, "burn_in": 20, "n_samples": 6, "random_state": 0}
 

@@ -8,11 +8,11 @@ import pytest
 import naive
 from helpers.forgery import forged
 from kolmogorov import BayesianKolmogorovModel, KolmogorovModel, Observations, datasets, load
+from kolmogorov._support.dealing import Threads
 from kolmogorov.data.view import View
+from kolmogorov.draws import sampler
+from kolmogorov.draws.posterior import answer_interval
 from kolmogorov.errors import DataError, FileFormatError, ParameterError
-from kolmogorov.execution import Threads
-from kolmogorov.fitted.posterior import answer_interval
-from kolmogorov.sampling import sampler
 
 SMALL = {"n_chains": 2, "burn_in": 30, "n_samples": 5, "random_state": 0}
 STARS = np.arange(1, 6) / 5

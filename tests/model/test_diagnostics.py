@@ -12,9 +12,9 @@ import pytest
 
 import kolmogorov as km
 import naive
+from kolmogorov.draws.convergence import convergence_of
 from kolmogorov.errors import DataError, MissingExtraError, ParameterError
-from kolmogorov.model.diagnostics import log_likelihood, replicated
-from kolmogorov.sampling.convergence import convergence_of
+from kolmogorov.models.diagnostics import log_likelihood, replicated
 
 CHAINS = {"n_chains": 3, "burn_in": 15, "n_samples": 6, "random_state": 0}
 KINDS = {

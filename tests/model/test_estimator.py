@@ -290,7 +290,7 @@ def test_a_real_sigint_in_the_middle_of_a_sweep():
 
 
 def test_an_interrupt_before_the_first_sweep_is_passed_on(zoo, monkeypatch):
-    from kolmogorov.fitting.descent.engine import ThreadedEngine
+    from kolmogorov.descent.engine import ThreadedEngine
 
     def interrupt(*args):
         raise KeyboardInterrupt

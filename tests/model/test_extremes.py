@@ -8,9 +8,9 @@ import pytest
 import kolmogorov as km
 from helpers.processes import printed
 from kolmogorov import Observations
+from kolmogorov.descent.trained import checked
+from kolmogorov.draws.priors import PsiPrior
 from kolmogorov.errors import FitError, ParameterError
-from kolmogorov.fitted.base import checked
-from kolmogorov.sampling.priors import PsiPrior
 
 MODELS = {
     "point": km.KolmogorovModel(3, random_state=0, max_iter=5),

@@ -12,7 +12,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import kolmogorov as km
 from kolmogorov.errors import DataError, ParameterError
-from kolmogorov.model.imputer import _Scale
+from kolmogorov.models.imputer import _Scale
 
 SHORT = {"n_chains": 1, "burn_in": 30, "n_samples": 8, "random_state": 0}
 

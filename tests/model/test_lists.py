@@ -7,8 +7,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import kolmogorov as km
 from helpers.forgery import forged
+from kolmogorov._support.dealing import Threads
 from kolmogorov.errors import DataError, FileFormatError, ParameterError, UnknownIdError
-from kolmogorov.fitting.lists.choosing import Asked, Judge, chosen_settings
+from kolmogorov.models.list_choosing import Asked, Judge, chosen_settings
 
 
 def bought(n_users=300, n_games=25, seed=0):
@@ -177,7 +178,7 @@ def test_tables_too_small_to_hold_anything_out():
 
 def test_the_judge_prefers_what_is_right(parts):
     judge = Judge.of(parts[0], 0)
-    with km.execution.Threads(1) as dealer:
+    with Threads(1) as dealer:
         ends, wanted = judge._relevant
         perfect = np.zeros((judge.users.size, judge.items.size))
         for place in range(judge.users.size):

@@ -5,7 +5,7 @@ import pytest
 
 import kolmogorov as km
 from kolmogorov.data import datasets
-from kolmogorov.metrics import evaluate, simple_guesses
+from kolmogorov.models.metrics import evaluate, simple_guesses
 
 
 def yes_no_tables():

@@ -8,7 +8,7 @@ import pytest
 
 import kolmogorov as km
 import naive
-from kolmogorov.fitting.descent.objective import usual_weight
+from kolmogorov.descent.objective import usual_weight
 
 LEVELS = {"two": 2, "chances": "chances"}
 LEARNED = ("draws", "draws of yes/no", "ratings", "as_model", "unobserved", "unobserved ratings")
@@ -225,7 +225,7 @@ def test_an_average_item_is_the_nearest_to_the_mean(how):
 @pytest.mark.xdist_group("dask")
 @any_levels
 def test_a_cluster_learns_the_same_model(levels, client):
-    from kolmogorov.execution import Dask
+    from kolmogorov.cluster.dask import Dask
 
     here, table = learned(levels, "draws")
     model = km.KolmogorovModel(3, levels=LEVELS[levels], random_state=0, execution=Dask(client)).fit(table)

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 import kolmogorov as km
 import naive
+from kolmogorov.descent.averages import tilt
 from kolmogorov.errors import ParameterError, UnknownIdError, UnknownIdWarning
-from kolmogorov.kernels.draws.averages import tilt
 
 DRAWS = {"n_chains": 2, "burn_in": 15, "n_samples": 6, "random_state": 0}
 SCALES = {

@@ -10,10 +10,10 @@ import pytest
 
 import kolmogorov as km
 from helpers.processes import wait_until
+from kolmogorov.descent.moving import MovedRows
+from kolmogorov.descent.point import Fitted, Pull
+from kolmogorov.draws.warm import drawn_from
 from kolmogorov.errors import DataError, InvariantError, UnknownIdWarning
-from kolmogorov.fitted.point import Fitted
-from kolmogorov.fitting.moving import MovedRows
-from kolmogorov.sampling.warm import drawn_from
 from kolmogorov.solvers import resolve
 
 MODELS = {
@@ -226,7 +226,7 @@ def test_moved_rows_are_those_of_a_ridge_regression_over_all_entries():
 
     then, now = np.arange(0, 20), np.arange(5, 30)
     views = [km.data.view.View(np.array([0, len(e)]), e.astype(np.int32), values[e], np.empty(0)) for e in (now, then)]
-    pull = km.fitted.point.Pull(centre, strength)
+    pull = Pull(centre, strength)
     row = MovedRows(np.array([0]), *views, best(then)[None], np.array([True]), pull, resolve("box", "coordinate"), 0)
     found = row.solved(factors, 0.0, 1)[0]
     assert np.allclose(found, best(now), atol=1e-5)

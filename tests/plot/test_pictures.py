@@ -6,7 +6,7 @@ import pytest
 from kolmogorov import BayesianKolmogorovModel, KolmogorovModel, Observations
 from kolmogorov.errors import DataError, MissingExtraError, UnknownIdError
 from kolmogorov.interpret.events.naming import EventItems
-from kolmogorov.plot import GREY, colour
+from kolmogorov.interpret.plot import GREY, colour
 
 matplotlib = pytest.importorskip("matplotlib", reason="plots need the extra 'plot'")
 matplotlib.use("Agg")
@@ -118,7 +118,7 @@ def test_draws_have_pictures_too(zoo):
 def test_names_are_no_formulas(model):
     ax = model.explain("dove", "eggs").plot()
     ax.set_title("")
-    from kolmogorov.plot import short
+    from kolmogorov.interpret.plot import short
 
     assert short("a$b$c") == r"a\$b\$c"
     assert short("x" * 99, 10) == "x" * 9 + "…"

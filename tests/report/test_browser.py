@@ -14,8 +14,8 @@ import pytest
 from helpers.browser import address, eventually, go
 from kolmogorov import KolmogorovModel, Observations, datasets
 from kolmogorov.interpret.events.naming import EventItems
-from kolmogorov.problems import SimplexQP
 from kolmogorov.solvers.convex import ActiveSet
+from kolmogorov.solvers.problems import SimplexQP
 
 # Scripts and tables of names stand on one line.
 # ruff: noqa: E501

@@ -11,14 +11,14 @@ import pytest
 
 from kolmogorov import BayesianKolmogorovModel, KolmogorovModel, Observations, datasets, load, read_ratings
 from kolmogorov.data.datasets.tables import CREDITS
+from kolmogorov.draws.convergence import convergence_of
 from kolmogorov.errors import MissingExtraError, ParameterError
 from kolmogorov.interpret.events.naming import EventItems
-from kolmogorov.metrics import simple_guesses
+from kolmogorov.models.comparison import trained_on
+from kolmogorov.models.metrics import simple_guesses
 from kolmogorov.report import Options, gather
 from kolmogorov.report.events import indistinct
 from kolmogorov.report.table import histogram, labels_of, plurals
-from kolmogorov.sampling.convergence import convergence_of
-from kolmogorov.surface.comparison import trained_on
 
 pytest.importorskip("jinja2", reason="reports need the extra 'report'")
 

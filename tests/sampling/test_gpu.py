@@ -7,15 +7,17 @@ import pytest
 
 from helpers.planned import planned
 from kolmogorov import BayesianKolmogorovModel, KolmogorovModel, Observations
+from kolmogorov._support.dealing import Threads
+from kolmogorov.descent.hidden import NOISE
+from kolmogorov.draws.features import pattern_features
+from kolmogorov.draws.gaussian import GaussianChain, ProbitChain
+from kolmogorov.draws.priors import NoisePrior, PsiPrior, ThetaPrior, redrawn_shape, scored, stepped
+from kolmogorov.draws.start import started
 from kolmogorov.errors import ExecutionError, ParameterError
-from kolmogorov.execution import Cuda, Threads
-from kolmogorov.kernels.draws.hidden import NOISE
-from kolmogorov.sampling import gpu
-from kolmogorov.sampling.chains.gaussian import GaussianChain, ProbitChain
-from kolmogorov.sampling.chains.start import started
-from kolmogorov.sampling.features import pattern_features
-from kolmogorov.sampling.gpu import GpuChains
-from kolmogorov.sampling.gpu_priors import (
+from kolmogorov.gpu import draws as gpu
+from kolmogorov.gpu.cuda import Cuda
+from kolmogorov.gpu.draws import GpuChains
+from kolmogorov.gpu.priors import (
     Described,
     learned_psi_priors,
     located_thetas,
@@ -23,7 +25,6 @@ from kolmogorov.sampling.gpu_priors import (
     shrunk_thetas,
     stepped_concentration,
 )
-from kolmogorov.sampling.priors import NoisePrior, PsiPrior, ThetaPrior, redrawn_shape, scored, stepped
 
 LEVELS, TWO, HIDDEN_LEVELS = np.arange(-5, 11) / 5.0, np.array([0.0, 1.0]), np.arange(-6, 11) / 4.0
 
@@ -212,7 +213,7 @@ SHORT = {
 def test_a_fit_is_the_same_from_run_to_run_and_in_waves(table, cuda, monkeypatch, levels):
     seen, options = [], {"levels": levels, "execution": cuda, **SHORT}
     models = [planned(4, callback=seen.append, **options).fit(table), planned(4, **options).fit(table)]
-    monkeypatch.setattr("kolmogorov.sampling.gpu.fitting_chains", lambda *given: 2)
+    monkeypatch.setattr("kolmogorov.gpu.draws.fitting_chains", lambda *given: 2)
     models.append(planned(4, **options).fit(table))
     for other in models[1:]:
         assert np.array_equal(models[0].posterior_.theta, other.posterior_.theta)
@@ -226,7 +227,7 @@ def test_a_fit_is_the_same_from_run_to_run_and_in_waves(table, cuda, monkeypatch
 @pytest.mark.parametrize("levels", [2, "chances"])
 def test_one_model_is_learned_from_draws_of_a_gpu(table, cuda, monkeypatch, levels):
     for name, size in (("SHORT_BURN_IN", 10), ("SHORT_SAMPLES", 5)):
-        monkeypatch.setattr(f"kolmogorov.sampling.plan.{name}", size)
+        monkeypatch.setattr(f"kolmogorov.draws.plan.{name}", size)
     seen = []
     options = {"levels": levels, "random_state": 0, "execution": cuda}
     model = KolmogorovModel(3, callback=seen.append, **options).fit(table)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kolmogorov.sampling.priors import PATTERN_RIDGE, PsiPrior, ThetaPrior, drawn_shrinkage, shrunk_slopes, usual_ridges
+from kolmogorov.draws.priors import PATTERN_RIDGE, PsiPrior, ThetaPrior, drawn_shrinkage, shrunk_slopes, usual_ridges
 
 
 def _slopes(features, rows, blocks):

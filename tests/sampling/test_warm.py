@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 import kolmogorov as km
+from kolmogorov._support.dealing import Threads
 from kolmogorov.data.changes import changed
-from kolmogorov.execution import Threads
-from kolmogorov.sampling.chains.running import ChainSource
-from kolmogorov.sampling.features import pattern_features
-from kolmogorov.sampling.levels import level_grid
-from kolmogorov.sampling.plan import Plan
-from kolmogorov.sampling.warm import taken_up
+from kolmogorov.draws.features import pattern_features
+from kolmogorov.draws.levels import level_grid
+from kolmogorov.draws.plan import Plan
+from kolmogorov.draws.running import ChainSource
+from kolmogorov.draws.warm import taken_up
 
 
 def table_of(kind, seed=0):

@@ -8,10 +8,9 @@ from hypothesis import given, settings
 
 import naive
 from helpers.strategies import binary_problems
-from kolmogorov import bqp
-from kolmogorov.kernels.binary.monotonic import increasing_values
-from kolmogorov.problems import BinaryQP, Status
-from kolmogorov.solvers import resolve
+from kolmogorov.solvers import bqp, resolve
+from kolmogorov.solvers.monotonic import increasing_values
+from kolmogorov.solvers.problems import BinaryQP, Status
 
 #: Kernels that few need take longest to compile.
 pytestmark = pytest.mark.long("solvers beside the usual")

@@ -4,8 +4,8 @@ from hypothesis import given, settings
 
 import naive
 from helpers.strategies import convex_problems
-from kolmogorov.problems import BoxQP, RidgeQP, Status
 from kolmogorov.solvers import resolve
+from kolmogorov.solvers.problems import BoxQP, RidgeQP, Status
 
 
 @given(convex_problems(max_size=5))

@@ -7,9 +7,9 @@ import scipy.sparse as sp
 
 import kolmogorov as km
 import naive
-from kolmogorov import bqp
 from kolmogorov.errors import DataError, FileFormatError, MissingExtraError, ParameterError
-from kolmogorov.problems import BinaryQP, BoxQP, RidgeQP, SimplexQP, Status
+from kolmogorov.solvers import bqp
+from kolmogorov.solvers.problems import BinaryQP, BoxQP, RidgeQP, SimplexQP, Status
 
 # Its kernels take longest to compile: one process does it.
 pytestmark = pytest.mark.xdist_group("bqp")

@@ -15,8 +15,8 @@ from helpers.strategies import binary_problems, convex_problems, ridge_problems
 from kolmogorov import KolmogorovModel, load
 from kolmogorov._support.seeds import row_seeds
 from kolmogorov.errors import DataError, ParameterError, SolverMismatchError
-from kolmogorov.problems import BinaryQP, BoxQP, RidgeQP, SimplexQP, Status
 from kolmogorov.solvers import names, registry, resolve
+from kolmogorov.solvers.problems import BinaryQP, BoxQP, RidgeQP, SimplexQP, Status
 
 
 @dataclass(frozen=True)
@@ -364,7 +364,7 @@ def test_away_steps_make_frank_wolfe_exact(rng):
 
 def test_a_ridge_problem_without_a_minimum_is_refused():
     """A ridge that follows a negative trace never makes it positive: hence a process."""
-    code = "import numpy as np; from kolmogorov.kernels.rows.ridge import solve_systems\n"
+    code = "import numpy as np; from kolmogorov.solvers.ridge import solve_systems\n"
     code += "solve_systems(-np.eye(2)[None], np.ones((1, 2)), x := np.empty((1, 2))); print(np.isnan(x).all())"
     assert printed(code)[-1] == "True"
     with pytest.raises(DataError, match="found no finite solution"):

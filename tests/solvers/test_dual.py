@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 
 import naive
 from helpers.strategies import binary_problems, toy_problems
-from kolmogorov import BayesianKolmogorovModel, KolmogorovModel, bqp
-from kolmogorov.kernels.binary.dual import bend, dual_gradient, dual_value, least_value, shifted
-from kolmogorov.kernels.binary.lifting import lift
-from kolmogorov.kernels.binary.newton import hessian_times, hessian_weights
-from kolmogorov.problems import BinaryQP, Status
-from kolmogorov.solvers import names, resolve
+from kolmogorov import BayesianKolmogorovModel, KolmogorovModel
+from kolmogorov.solvers import bqp, names, resolve
+from kolmogorov.solvers.dual_kernels import bend, dual_gradient, dual_value, least_value, shifted
+from kolmogorov.solvers.lifting import lift
+from kolmogorov.solvers.newton_kernels import hessian_times, hessian_weights
+from kolmogorov.solvers.problems import BinaryQP, Status
 from kolmogorov.solvers.sdr import correlation_sdp
 
 #: Kernels that few need take longest to compile.

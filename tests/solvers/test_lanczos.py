@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 import naive
 from helpers.strategies import toy_problems
-from kolmogorov import bqp
-from kolmogorov.kernels.binary.lanczos import ritz_pairs, threshold, tridiagonalise
-from kolmogorov.problems import Status
+from kolmogorov.solvers import bqp
+from kolmogorov.solvers.lanczos import ritz_pairs, threshold, tridiagonalise
+from kolmogorov.solvers.problems import Status
 
 #: Kernels that few need take longest to compile.
 pytestmark = pytest.mark.long("solvers beside the usual")

@@ -9,12 +9,11 @@ import pytest
 
 from helpers.processes import printed, wait_until
 from helpers.strategies import sparse_integers
-from kolmogorov import bqp
 from kolmogorov.errors import ParameterError, SolverMismatchError
-from kolmogorov.kernels.stopping import stopped
-from kolmogorov.problems import BinaryQP, BoxQP, RidgeQP, SimplexQP, Status
-from kolmogorov.solvers import names, resolve
+from kolmogorov.solvers import bqp, names, resolve
+from kolmogorov.solvers.problems import BinaryQP, BoxQP, RidgeQP, SimplexQP, Status
 from kolmogorov.solvers.stopping import interruptible, limited, stop_cell
+from kolmogorov.solvers.stopping_kernels import stopped
 
 LIMITED = [name for name in names("binary") if "time_limit" in type(resolve("binary", name)).option_names()]
 #: Kernels that few need take longest to compile.

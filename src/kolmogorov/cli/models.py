@@ -15,7 +15,7 @@ from kolmogorov.cli.command import doing
 from kolmogorov.cli.options import given_of, refuse_given
 
 if TYPE_CHECKING:
-    from kolmogorov.execution import Dask
+    from kolmogorov.cluster.dask import Dask
 
 #: Options of a single model, and those of its descent over ratings.
 _SINGLE = ("implicit", "learn_from", "user_solver", "item_solver", "max_iter", "tol", "n_init")
@@ -39,8 +39,8 @@ def unfitted_model(options: dict[str, Any], **common: Any) -> Any:
     `common` are the parameters of both models that the options call otherwise: n_events, random_state, n_jobs,
     execution.
     """
-    from kolmogorov.model.bayesian import BayesianKolmogorovModel
-    from kolmogorov.model.kolmogorov import KolmogorovModel
+    from kolmogorov.models.bayesian import BayesianKolmogorovModel
+    from kolmogorov.models.kolmogorov import KolmogorovModel
 
     if _wants_lists(options, common["execution"]):
         return _lists(options, common)
@@ -69,7 +69,7 @@ def _wants_lists(options: dict[str, Any], execution: Any) -> bool:
 
 def _lists(options: dict[str, Any], common: dict[str, Any]) -> Any:
     """Make a model of lists."""
-    from kolmogorov.model.lists import ListModel
+    from kolmogorov.models.lists import ListModel
 
     refuse_given(_CHAINS, "goes only with --bayes, but --implicit fits lists")
     given = {name: common[name] for name in ("n_events", "random_state", "n_jobs")}
@@ -78,7 +78,7 @@ def _lists(options: dict[str, Any], common: dict[str, Any]) -> Any:
 
 def _wants_draws(options: dict[str, Any], execution: Any) -> bool:
     """Tell whether models are drawn: as asked, or unless something of a single model is asked for."""
-    from kolmogorov.execution import Dask
+    from kolmogorov.cluster.dask import Dask
 
     wanted, chances = options["bayes"], options["levels"] == "chances"
     single = given_of(_POINT) + (["--levels chances"] if chances else [])
@@ -110,9 +110,9 @@ def load_with_events(path: str, titles: str | None, otherwise: str, *, lists: bo
     With `lists` a model of lists will do, too.
     """
     from kolmogorov.errors import DataError
-    from kolmogorov.model.event_model import EventModel
-    from kolmogorov.model.lists import ListModel
-    from kolmogorov.model.loading import load
+    from kolmogorov.models.event_model import EventModel
+    from kolmogorov.models.lists import ListModel
+    from kolmogorov.models.loading import load
 
     doing(f"Loading {path}")
     model = load(path)
@@ -123,7 +123,7 @@ def load_with_events(path: str, titles: str | None, otherwise: str, *, lists: bo
 
 def only_yes_in_words(model: Any, train: Any) -> str:
     """Say what became of what was not observed, and of lists what was chosen."""
-    from kolmogorov.model.lists import ListModel
+    from kolmogorov.models.lists import ListModel
 
     lists = isinstance(model, ListModel)
     weight = model.settings_.unobserved if lists else model.unobserved_
@@ -149,8 +149,8 @@ def check_address(context: click.Context, parameter: click.Parameter, text: str 
 def cluster(address: str, shard_ratings: int) -> Iterator[Dask]:
     """Connect to a scheduler, or start workers here: ``local:4`` is four processes of one thread."""
     from kolmogorov._support.optional import require
+    from kolmogorov.cluster.dask import Dask
     from kolmogorov.errors import ExecutionError
-    from kolmogorov.execution import Dask
 
     distributed: Any = require("distributed", extra="dask", purpose="--dask")
     if address.startswith("local:"):

@@ -12,13 +12,13 @@ from kolmogorov._support.markup import bars, card, note, shown
 from kolmogorov._support.optional import to_frame
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data.view import View
+from kolmogorov.descent import fold_in
 from kolmogorov.errors import DataError
-from kolmogorov.fitted.lists import FittedLists
-from kolmogorov.fitting import fold_in
 from kolmogorov.interpret.events.explanation import Contribution
 from kolmogorov.interpret.events.naming import EventItems
-from kolmogorov.plot import waterfall
-from kolmogorov.surface.ids import GUEST, Unknown, id_of, observations_of, rows_of
+from kolmogorov.interpret.plot import waterfall
+from kolmogorov.models.fitted_lists import FittedLists
+from kolmogorov.models.ids import GUEST, Unknown, id_of, observations_of, rows_of
 
 #: Causes named in a sentence, parts shown one by one, and items that name an event; by judgement. The least amount that
 #: is told of is half of what is printed last.

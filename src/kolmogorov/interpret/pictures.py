@@ -9,14 +9,11 @@ import numpy as np
 
 from kolmogorov._support.typing import Rows
 from kolmogorov.data import Observations
+from kolmogorov.descent.point import Fitted
+from kolmogorov.descent.trained import Trained
 from kolmogorov.errors import DataError
-from kolmogorov.fitted.base import Trained
-from kolmogorov.fitted.point import Fitted
 from kolmogorov.interpret.events.naming import Event, EventItems
-from kolmogorov.interpret.relations.order import Order
-from kolmogorov.interpret.relations.points import Relations
-from kolmogorov.interpret.relations.supports import Supports
-from kolmogorov.plot import (
+from kolmogorov.interpret.plot import (
     calibration_curve,
     event_bars,
     history_curve,
@@ -25,8 +22,11 @@ from kolmogorov.plot import (
     support_matrix,
     user_bars,
 )
-from kolmogorov.surface.comparison import held_out
-from kolmogorov.surface.ids import at_entries, id_of, rows_of
+from kolmogorov.interpret.relations.order import Order
+from kolmogorov.interpret.relations.points import Relations
+from kolmogorov.interpret.relations.supports import Supports
+from kolmogorov.models.comparison import held_out
+from kolmogorov.models.ids import at_entries, id_of, rows_of
 
 
 class Pictures:

@@ -12,13 +12,15 @@ from kolmogorov._support.progress import notice
 from kolmogorov._support.typing import Rows
 from kolmogorov._support.validation import check_parameters, integer
 from kolmogorov.data import Observations
+from kolmogorov.descent.point import Fitted
+from kolmogorov.draws.convergence import convergence_of
+from kolmogorov.draws.posterior import Posterior
 from kolmogorov.errors import DataError, ParameterError
-from kolmogorov.fitted.point import Fitted
-from kolmogorov.fitted.posterior import Posterior
 from kolmogorov.interpret import PosteriorRelations, Relations
 from kolmogorov.interpret.relations.supports import Thresholds
 from kolmogorov.interpret.rules.counting import Counting, check_likes
-from kolmogorov.model.learning import ridges_of
+from kolmogorov.models.comparison import held_out
+from kolmogorov.models.learning import ridges_of
 from kolmogorov.report.events import events, indistinct, reading, rounded, rules_of, shown_model, threshold_of
 from kolmogorov.report.quality import FEW, LITTLE, Subject, alerts, quality, tested, weaknesses
 from kolmogorov.report.table import (
@@ -32,8 +34,6 @@ from kolmogorov.report.table import (
     today,
     users,
 )
-from kolmogorov.sampling.convergence import convergence_of
-from kolmogorov.surface.comparison import held_out
 
 Progress = Callable[[str], Any]
 

@@ -15,16 +15,16 @@ from kolmogorov._support.validation import check_parameters, integer
 from kolmogorov.data import Observations
 from kolmogorov.data.liking import reaching
 from kolmogorov.data.view import View
+from kolmogorov.descent.trained import entry_rows
 from kolmogorov.errors import DataError, ParameterError
-from kolmogorov.fitted.base import entry_rows
-from kolmogorov.fitted.lists import FittedLists
+from kolmogorov.models.comparison import POPULARITY, held_out, popularity_scores, verdict
+from kolmogorov.models.fitted_lists import FittedLists
+from kolmogorov.models.ranking import least_count
 from kolmogorov.report.content import Options, heading
 from kolmogorov.report.events import events, shown_model
 from kolmogorov.report.page import as_text
 from kolmogorov.report.quality import FEW, LENGTH
 from kolmogorov.report.table import data_name, plurals, shown_names, table_of
-from kolmogorov.surface.comparison import POPULARITY, held_out, popularity_scores, verdict
-from kolmogorov.surface.ranking import least_count
 
 
 def list_example(model: Any, fresh: Observations, length: int) -> dict[str, Any] | None:

@@ -11,17 +11,17 @@ from sklearn.base import clone
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data import Observations
 from kolmogorov.data.liking import reaching
+from kolmogorov.descent.point import Fitted
+from kolmogorov.descent.trained import Trained, entry_rows
+from kolmogorov.draws.convergence import convergence_of
+from kolmogorov.draws.posterior import Posterior, coverage
 from kolmogorov.errors import DataError, FitError, ParameterError
-from kolmogorov.fitted.base import Trained, entry_rows
-from kolmogorov.fitted.point import Fitted
-from kolmogorov.fitted.posterior import Posterior, coverage
 from kolmogorov.interpret import Relations
-from kolmogorov.metrics import evaluate, simple_guesses
-from kolmogorov.plot import calibration_bins
+from kolmogorov.interpret.plot import calibration_bins
+from kolmogorov.models.comparison import POPULARITY, decisive, log_loss, popularity_scores
+from kolmogorov.models.ids import at_entries
+from kolmogorov.models.metrics import evaluate, simple_guesses
 from kolmogorov.report.table import label_of
-from kolmogorov.sampling.convergence import convergence_of
-from kolmogorov.surface.comparison import POPULARITY, decisive, log_loss, popularity_scores
-from kolmogorov.surface.ids import at_entries
 
 
 class Subject(Protocol):

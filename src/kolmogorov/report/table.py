@@ -11,9 +11,9 @@ import numpy as np
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data import Observations, Vocabulary
 from kolmogorov.data.provenance import Provenance
+from kolmogorov.descent.point import Fitted
+from kolmogorov.descent.trained import Trained, entry_rows
 from kolmogorov.errors import ParameterError
-from kolmogorov.fitted.base import Trained, entry_rows
-from kolmogorov.fitted.point import Fitted
 from kolmogorov.report.page import as_text, nibbles, varints
 
 #: Letters of a name that the page holds; nobody reads more. By judgement.

@@ -13,10 +13,10 @@ from kolmogorov.data import Vocabulary
 from kolmogorov.errors import KolmogorovError, UnknownIdError, UnknownIdWarning
 from kolmogorov.interpret.events.explanation import Explanation, explain
 from kolmogorov.interpret.lists import ListExplanation
-from kolmogorov.model.event_model import EventModel
-from kolmogorov.model.lists import ListModel
-from kolmogorov.surface.ids import observations_of_several
-from kolmogorov.surface.ranking import predicted_columns
+from kolmogorov.models.event_model import EventModel
+from kolmogorov.models.ids import observations_of_several
+from kolmogorov.models.lists import ListModel
+from kolmogorov.models.ranking import predicted_columns
 
 
 class UnwantedError(KolmogorovError):

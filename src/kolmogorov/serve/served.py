@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from kolmogorov.errors import DataError, KolmogorovError
-from kolmogorov.model.loading import load
+from kolmogorov.models.loading import load
 from kolmogorov.serve.answers import warmed
 
 LOG = logging.getLogger("kolmogorov.serve")

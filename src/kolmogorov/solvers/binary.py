@@ -9,10 +9,10 @@ import numpy as np
 
 from kolmogorov._support.typing import Floats, Seeds
 from kolmogorov._support.validation import BOOLEAN, MOST_ROUNDS, NONE, POSITIVE, integer
-from kolmogorov.kernels.binary.enumeration import enumerate_all
-from kolmogorov.kernels.binary.flips import multi_start
-from kolmogorov.kernels.rows.quadratic import batch_values
 from kolmogorov.solvers.contract import Batch, BinarySolver, binary_allowance
+from kolmogorov.solvers.enumeration import enumerate_all
+from kolmogorov.solvers.flips import multi_start
+from kolmogorov.solvers.quadratic import batch_values
 from kolmogorov.solvers.stopping import limited, shares_of_limit
 
 #: Up to this many variables all points are looked at. `benchmarks/exact_line.py` prints the measurement.
@@ -29,7 +29,7 @@ class Exhaustive(BinarySolver):
 
     Examples
     --------
-    >>> from kolmogorov.problems import BinaryQP
+    >>> from kolmogorov.solvers.problems import BinaryQP
     >>> Exhaustive().solve(BinaryQP([[2.0, 1.0], [1.0, 1.0]], [0.5, 1.0])).x.tolist()
     [0.0, 1.0]
     """
@@ -69,7 +69,7 @@ class LocalSearch(BinarySolver):
 
     Examples
     --------
-    >>> from kolmogorov.problems import BinaryQP
+    >>> from kolmogorov.solvers.problems import BinaryQP
     >>> LocalSearch().solve(BinaryQP([[2.0, 1.0], [1.0, 1.0]], [0.5, 1.0])).x.tolist()
     [0.0, 1.0]
     """
@@ -100,13 +100,13 @@ class Auto(BinarySolver):
         where the last one ended, so few are enough.
     thorough : bool
         Spend as much as a problem on its own deserves: `exhaustive` up to 24 variables, 100 descents or more above.
-        `kolmogorov.bqp.solve` sets it; a fit does not.
+        `kolmogorov.solvers.bqp.solve` sets it; a fit does not.
     time_limit : float or None
         Seconds per problem of local search; past that the best point so far is returned.
 
     Examples
     --------
-    >>> from kolmogorov.problems import BinaryQP
+    >>> from kolmogorov.solvers.problems import BinaryQP
     >>> Auto().solve(BinaryQP([[2.0, 1.0], [1.0, 1.0]], [0.5, 1.0])).status.value
     'optimal'
     """

@@ -16,8 +16,8 @@ from kolmogorov._support.threads import one_blas_thread
 from kolmogorov._support.typing import Counts, Floats, Seeds
 from kolmogorov._support.validation import Requirement, check_parameters
 from kolmogorov.errors import DataError, SolverMismatchError
-from kolmogorov.kernels.rows.quadratic import certify, rounding_allowances
-from kolmogorov.problems import BinaryQP, QuadraticProgram, Solution, Status, real_array
+from kolmogorov.solvers.problems import BinaryQP, QuadraticProgram, Solution, Status, real_array
+from kolmogorov.solvers.quadratic import certify, rounding_allowances
 from kolmogorov.solvers.stopping import interruptible
 
 PHASES = ("I-A", "I-B", "II-A", "II-B")

@@ -14,13 +14,13 @@ import numpy as np
 
 from kolmogorov._support.typing import Counts, Floats, Seeds
 from kolmogorov._support.validation import BOOLEAN, MOST_ROUNDS, Requirement, integer, real
-from kolmogorov.kernels.rows.active_set import active_set, active_set_rows
-from kolmogorov.kernels.rows.box import coordinate_descent
-from kolmogorov.kernels.rows.quadratic import batch_values
-from kolmogorov.kernels.rows.ridge import solve_systems
-from kolmogorov.kernels.rows.simplex import frank_wolfe, pairwise_descent
-from kolmogorov.problems import BoxQP, RidgeQP, SimplexQP
+from kolmogorov.solvers.active_set import active_set, active_set_rows
+from kolmogorov.solvers.box import coordinate_descent
 from kolmogorov.solvers.contract import Batch, Certified, RowSolver
+from kolmogorov.solvers.problems import BoxQP, RidgeQP, SimplexQP
+from kolmogorov.solvers.quadratic import batch_values
+from kolmogorov.solvers.ridge import solve_systems
+from kolmogorov.solvers.simplex import frank_wolfe, pairwise_descent
 from kolmogorov.solvers.stopping import stop_cell
 
 _RULES: dict[str, Requirement] = {"tol": real(0.0), "max_iter": integer(1, MOST_ROUNDS)}
@@ -39,7 +39,7 @@ class Pairwise(Certified):
 
     Examples
     --------
-    >>> from kolmogorov.problems import SimplexQP
+    >>> from kolmogorov.solvers.problems import SimplexQP
     >>> Pairwise().solve(SimplexQP([[2.0, 0.0], [0.0, 1.0]], [0.0, 0.0])).x.round(6).tolist()
     [0.333333, 0.666667]
     """
@@ -71,7 +71,7 @@ class FrankWolfe(Certified):
 
     Examples
     --------
-    >>> from kolmogorov.problems import SimplexQP
+    >>> from kolmogorov.solvers.problems import SimplexQP
     >>> FrankWolfe().solve(SimplexQP([[2.0, 0.0], [0.0, 1.0]], [0.0, 0.0])).x.round(3).tolist()
     [0.333, 0.667]
     """
@@ -101,7 +101,7 @@ class ActiveSet(Certified):
 
     Examples
     --------
-    >>> from kolmogorov.problems import SimplexQP
+    >>> from kolmogorov.solvers.problems import SimplexQP
     >>> ActiveSet().solve(SimplexQP([[2.0, 0.0], [0.0, 1.0]], [0.0, 0.0])).x.round(6).tolist()
     [0.333333, 0.666667]
     """
@@ -138,7 +138,7 @@ class Coordinate(Certified):
 
     Examples
     --------
-    >>> from kolmogorov.problems import BoxQP
+    >>> from kolmogorov.solvers.problems import BoxQP
     >>> Coordinate().solve(BoxQP([[1.0, 0.0], [0.0, 1.0]], [0.25, 3.0])).x.tolist()
     [0.25, 1.0]
     """
@@ -161,7 +161,7 @@ class Cholesky(RowSolver):
 
     Examples
     --------
-    >>> from kolmogorov.problems import RidgeQP
+    >>> from kolmogorov.solvers.problems import RidgeQP
     >>> Cholesky().solve(RidgeQP([[2.0, 0.0], [0.0, 4.0]], [1.0, 1.0])).x.round(12).tolist()
     [0.5, 0.25]
     """

@@ -9,8 +9,8 @@ import numpy as np
 
 from kolmogorov._support.typing import Floats, Seeds
 from kolmogorov._support.validation import NONE, POSITIVE, integer
-from kolmogorov.kernels.binary.monotonic import branch_reduce_bound
 from kolmogorov.solvers.contract import Batch, BinarySolver, binary_allowance
+from kolmogorov.solvers.monotonic import branch_reduce_bound
 from kolmogorov.solvers.stopping import limited
 
 
@@ -29,7 +29,7 @@ class DiscreteMonotonic(BinarySolver):
 
     Examples
     --------
-    >>> from kolmogorov.problems import BinaryQP
+    >>> from kolmogorov.solvers.problems import BinaryQP
     >>> solution = DiscreteMonotonic().solve(BinaryQP([[2.0, 1.0], [1.0, 1.0]], [0.5, 1.0]))
     >>> solution.x.tolist(), solution.status.value
     ([0.0, 1.0], 'optimal')

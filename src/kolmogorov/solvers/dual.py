@@ -15,7 +15,8 @@ import numpy as np
 from kolmogorov._support.typing import Floats, Seeds
 from kolmogorov._support.validation import BOOLEAN, MOST_ROUNDS, POSITIVE, Requirement, between, integer, one_of, real
 from kolmogorov.errors import ParameterError
-from kolmogorov.kernels.binary.dual import (
+from kolmogorov.solvers.contract import Batch, BinarySolver
+from kolmogorov.solvers.dual_kernels import (
     CONVERGED,
     FULL_EVDS,
     ITERATIONS,
@@ -23,8 +24,7 @@ from kolmogorov.kernels.binary.dual import (
     Descent,
     Results,
 )
-from kolmogorov.kernels.binary.relaxation import certify_duals, gradient_batch, newton_batch
-from kolmogorov.solvers.contract import Batch, BinarySolver
+from kolmogorov.solvers.relaxation import certify_duals, gradient_batch, newton_batch
 from kolmogorov.solvers.stopping import stop_cell
 
 #: The methods make some hundred eigendecompositions; above this size each takes a good part of a second.
@@ -79,7 +79,7 @@ class GradientDescent(BinarySolver):
 
     Examples
     --------
-    >>> from kolmogorov.problems import BinaryQP
+    >>> from kolmogorov.solvers.problems import BinaryQP
     >>> solution = GradientDescent().solve(BinaryQP([[2.0, 1.0], [1.0, 1.0]], [0.5, 1.0]))
     >>> solution.x.tolist(), bool(solution.lower_bound <= solution.value)
     ([0.0, 1.0], True)
@@ -128,7 +128,7 @@ class EnhancedGradientDescent(BinarySolver):
 
     Examples
     --------
-    >>> from kolmogorov.problems import BinaryQP
+    >>> from kolmogorov.solvers.problems import BinaryQP
     >>> solution = EnhancedGradientDescent().solve(BinaryQP([[2.0, 1.0], [1.0, 1.0]], [0.5, 1.0]))
     >>> solution.x.tolist(), list(solution.phases)
     ([0.0, 1.0], ['I-A', 'I-B', 'II-A', 'II-B'])
@@ -189,7 +189,7 @@ class Newton(BinarySolver):
 
     Examples
     --------
-    >>> from kolmogorov.problems import BinaryQP
+    >>> from kolmogorov.solvers.problems import BinaryQP
     >>> Newton().solve(BinaryQP([[2.0, 1.0], [1.0, 1.0]], [0.5, 1.0])).x.tolist()
     [0.0, 1.0]
     """

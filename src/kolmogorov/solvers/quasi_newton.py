@@ -8,7 +8,9 @@ from typing import ClassVar
 import numpy as np
 
 from kolmogorov._support.typing import Floats, Seeds
-from kolmogorov.kernels.binary.dual import (
+from kolmogorov.solvers.contract import Batch, BinarySolver
+from kolmogorov.solvers.dual import MAX_VARIABLES, NEWTON_RULES, batch_of, room_for
+from kolmogorov.solvers.dual_kernels import (
     CONVERGED,
     FARTHEST,
     FULL_EVDS,
@@ -19,9 +21,7 @@ from kolmogorov.kernels.binary.dual import (
     projection_factor,
     shifted,
 )
-from kolmogorov.kernels.binary.lifting import best_rounding, lift
-from kolmogorov.solvers.contract import Batch, BinarySolver
-from kolmogorov.solvers.dual import MAX_VARIABLES, NEWTON_RULES, batch_of, room_for
+from kolmogorov.solvers.lifting import best_rounding, lift
 from kolmogorov.solvers.stopping import go_on, stop_cell
 
 
@@ -38,7 +38,7 @@ class QuasiNewton(BinarySolver):
 
     Examples
     --------
-    >>> from kolmogorov.problems import BinaryQP
+    >>> from kolmogorov.solvers.problems import BinaryQP
     >>> QuasiNewton().solve(BinaryQP([[2.0, 1.0], [1.0, 1.0]], [0.5, 1.0])).x.tolist()
     [0.0, 1.0]
     """

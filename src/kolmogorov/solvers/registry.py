@@ -6,12 +6,12 @@ from typing import Any
 
 from kolmogorov._support.validation import suggestion
 from kolmogorov.errors import ParameterError
-from kolmogorov.problems import BinaryQP, BoxQP, RidgeQP, SimplexQP
 from kolmogorov.solvers.binary import Auto, Exhaustive, LocalSearch
 from kolmogorov.solvers.contract import Given, RowSolver
 from kolmogorov.solvers.convex import ActiveSet, Cholesky, Coordinate, FrankWolfe, Pairwise
 from kolmogorov.solvers.dmo import DiscreteMonotonic
 from kolmogorov.solvers.dual import EnhancedGradientDescent, GradientDescent, Newton
+from kolmogorov.solvers.problems import BinaryQP, BoxQP, RidgeQP, SimplexQP
 from kolmogorov.solvers.quasi_newton import QuasiNewton
 from kolmogorov.solvers.sdr import SemidefiniteRelaxation
 

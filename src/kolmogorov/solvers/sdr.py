@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from kolmogorov._support.optional import require
 from kolmogorov._support.typing import Floats, Seeds
 from kolmogorov._support.validation import MOST_ROUNDS, POSITIVE, integer
-from kolmogorov.kernels.binary.lifting import best_rounding, lift
 from kolmogorov.solvers.contract import Batch, BinarySolver
+from kolmogorov.solvers.lifting import best_rounding, lift
 from kolmogorov.solvers.stopping import go_on, stop_cell
 
 

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 import naive
 from helpers.strategies import tables
 from kolmogorov import KolmogorovModel, Observations, datasets
-from kolmogorov.execution import Threads
-from kolmogorov.fitting.descent.engine import State, ThreadedEngine
-from kolmogorov.fitting.descent.half_step import USER_SIDE, HalfStep
-from kolmogorov.fitting.descent.objective import Objective, Problem
+from kolmogorov._support.dealing import Threads
+from kolmogorov.descent.engine import State, ThreadedEngine
+from kolmogorov.descent.half_step import USER_SIDE, HalfStep
+from kolmogorov.descent.objective import Objective, Problem
 from kolmogorov.solvers import convex, resolve
 
 

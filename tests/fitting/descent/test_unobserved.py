@@ -11,11 +11,11 @@ import kolmogorov as km
 import naive
 from helpers.strategies import tables
 from kolmogorov import Observations
+from kolmogorov._support.dealing import Threads
+from kolmogorov.descent.engine import ThreadedEngine
+from kolmogorov.descent.half_step import Partners
+from kolmogorov.descent.objective import Objective, Problem, usual_weight
 from kolmogorov.errors import ParameterError
-from kolmogorov.execution import Threads
-from kolmogorov.fitting.descent.engine import ThreadedEngine
-from kolmogorov.fitting.descent.half_step import Partners
-from kolmogorov.fitting.descent.objective import Objective, Problem, usual_weight
 from kolmogorov.solvers import resolve
 
 WEIGHTS = st.sampled_from([0.01, 0.3, 1.0, 2.5])

@@ -12,20 +12,20 @@ from hypothesis import strategies as st
 import kolmogorov as km
 import naive
 from kolmogorov import BayesianKolmogorovModel, KolmogorovModel, Observations
+from kolmogorov._support.dealing import Threads
+from kolmogorov.descent import distillation as distilled
+from kolmogorov.descent import implicit as only_yes
+from kolmogorov.descent.completion import CompletedTable, Completion, CompletionEngine, _YesTable
+from kolmogorov.descent.distillation import Distillation, LearnedRows, best_pull, usual_events
+from kolmogorov.descent.half_step import ITEM_SIDE, USER_SIDE
+from kolmogorov.descent.implicit import averaged_descents
+from kolmogorov.descent.objective import Objective, Problem
+from kolmogorov.descent.point import Pull, Sweep
+from kolmogorov.draws.posterior import Posterior
+from kolmogorov.draws.sampler import SamplingProgress
 from kolmogorov.errors import ConvergenceWarning, ParameterError
-from kolmogorov.execution import Threads
-from kolmogorov.fitted.point import Pull, Sweep
-from kolmogorov.fitted.posterior import Posterior
-from kolmogorov.fitting.descent.half_step import ITEM_SIDE, USER_SIDE
-from kolmogorov.fitting.descent.objective import Objective, Problem
-from kolmogorov.fitting.distillation import one_model as distilled
-from kolmogorov.fitting.distillation import only_yes
-from kolmogorov.fitting.distillation.engine import CompletedTable, Completion, CompletionEngine, _YesTable
-from kolmogorov.fitting.distillation.one_model import Distillation, LearnedRows, best_pull, usual_events
-from kolmogorov.fitting.distillation.only_yes import averaged_descents
-from kolmogorov.sampling.sampler import SamplingProgress
+from kolmogorov.models.comparison import popularity_scores
 from kolmogorov.solvers import names, resolve
-from kolmogorov.surface.comparison import popularity_scores
 
 SMALL = {"n_chains": 2, "burn_in": 10, "n_samples": 5, "random_state": 0}
 
@@ -678,12 +678,12 @@ def test_settings_of_a_descent_over_ratings_are_said_to_ask_for_one(table, caplo
 
 
 def test_more_ratings_than_draws_are_made_of(table, caplog, monkeypatch):
-    monkeypatch.setattr("kolmogorov.model.learning.MOST_RATINGS", len(table) - 1)
+    monkeypatch.setattr("kolmogorov.models.learning.MOST_RATINGS", len(table) - 1)
     with caplog.at_level(logging.INFO, logger="kolmogorov"):
         model = KolmogorovModel(3, max_iter=2, random_state=0).fit(table)
     assert model.learned_from_ == "ratings"
     assert str(len(table) - 1) in notices(caplog)[0]
-    monkeypatch.setattr("kolmogorov.model.learning.MOST_RATINGS", len(table))
+    monkeypatch.setattr("kolmogorov.models.learning.MOST_RATINGS", len(table))
     assert KolmogorovModel(3, max_iter=2, random_state=0).fit(table).learned_from_ == "draws"
 
 

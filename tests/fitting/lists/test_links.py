@@ -7,13 +7,13 @@ from hypothesis import strategies as st
 from sklearn.linear_model import Ridge
 
 import naive
+from kolmogorov._support.dealing import Threads
 from kolmogorov._support.threads import one_blas_thread
 from kolmogorov.data.view import View
 from kolmogorov.errors import DataError, InvariantError
-from kolmogorov.execution import Threads
-from kolmogorov.fitted.links import DenseLinks, SparseLinks
-from kolmogorov.fitting.lists import links as made
-from kolmogorov.fitting.lists.links import (
+from kolmogorov.models import list_links as made
+from kolmogorov.models.fitted_links import DenseLinks, SparseLinks
+from kolmogorov.models.list_links import (
     ItemTable,
     closed_form,
     from_neighbours,

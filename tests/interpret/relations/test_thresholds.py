@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 import kolmogorov as km
 import naive
 from kolmogorov.data.levels import middles, nearest
+from kolmogorov.draws.posterior import Posterior
 from kolmogorov.errors import ParameterError
-from kolmogorov.fitted.posterior import Posterior
 from kolmogorov.interpret import PosteriorRelations, Relations
 from kolmogorov.interpret.relations.supports import NestedSupports, Thresholds
 from kolmogorov.interpret.rules.counting import pairs_of

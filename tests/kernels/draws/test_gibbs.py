@@ -7,14 +7,14 @@ from scipy import stats
 import naive
 from helpers.processes import printed
 from kolmogorov._support.seeds import row_seeds
-from kolmogorov.kernels.draws.emissions import draw_emitted
-from kolmogorov.kernels.draws.gibbs import (
+from kolmogorov.draws.discrete import redrawn_alpha
+from kolmogorov.draws.emission_kernels import draw_emitted
+from kolmogorov.draws.gibbs import (
     binomial,
     draw_simplex,
     gamma,
     truncated_normal,
 )
-from kolmogorov.sampling.chains.discrete import redrawn_alpha
 
 
 def seeds(n):
@@ -127,7 +127,7 @@ def test_alpha_with_a_fixed_total_has_its_exact_distribution(rng):
 )
 @pytest.mark.long("chains")
 def test_rejection_ends_where_bounds_are_no_numbers_or_too_large(bounds):
-    code = "import sys, numpy as np; from kolmogorov.kernels.draws.gibbs import truncated_normal, gamma\n"
+    code = "import sys, numpy as np; from kolmogorov.draws.gibbs import truncated_normal, gamma\n"
     code += "print(truncated_normal(np.uint64(3), float(sys.argv[1]), float(sys.argv[2]))[1])\n"
     code += "print(gamma(np.uint64(3), float(sys.argv[1]))[1])"
     low, high = bounds

@@ -9,10 +9,10 @@ from scipy.special import ndtri
 
 import naive
 from kolmogorov._support.seeds import row_seeds
-from kolmogorov.kernels.draws.averages import answer_shares, low_quantile, mixture_quantile
-from kolmogorov.kernels.draws.emissions import draw_emissions, draw_emitted, settle_emitted
-from kolmogorov.kernels.draws.gaussian import draw_level, draw_psis, draw_spaced, draw_thetas, equal_step
-from kolmogorov.kernels.draws.gibbs import gamma, uniform
+from kolmogorov.descent.averages import answer_shares, low_quantile, mixture_quantile
+from kolmogorov.draws.emission_kernels import draw_emissions, draw_emitted, settle_emitted
+from kolmogorov.draws.gaussian_kernels import draw_level, draw_psis, draw_spaced, draw_thetas, equal_step
+from kolmogorov.draws.gibbs import gamma, uniform
 
 N = 20_000
 

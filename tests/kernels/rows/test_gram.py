@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 import naive
 from helpers.strategies import tables
 from kolmogorov import datasets
-from kolmogorov.kernels.rows.gram import binary_normal_equations, normal_equations, population
+from kolmogorov.solvers.gram import binary_normal_equations, normal_equations, population
 
 
 @given(tables(), st.integers(1, 6), st.sampled_from([0.0, 2.5]), st.integers(0, 1000))

@@ -4,8 +4,8 @@ from hypothesis import given
 
 import naive
 from helpers.strategies import binary_problems
-from kolmogorov.kernels.rows.products import pair_products, residual_squares
-from kolmogorov.kernels.rows.quadratic import batch_values, certify, keep_better
+from kolmogorov.solvers.products import pair_products, residual_squares
+from kolmogorov.solvers.quadratic import batch_values, certify, keep_better
 
 
 @given(binary_problems())

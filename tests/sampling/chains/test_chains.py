@@ -11,11 +11,11 @@ import pytest
 
 from helpers.planned import planned
 from kolmogorov.data.datasets import planted
+from kolmogorov.descent.engine import ThreadedEngine
+from kolmogorov.draws.convergence import convergence_of
+from kolmogorov.draws.start import FactorChain
 from kolmogorov.errors import ConvergenceWarning
-from kolmogorov.fitting.descent.engine import ThreadedEngine
-from kolmogorov.metrics import effective_size, split_rhat
-from kolmogorov.sampling.chains.start import FactorChain
-from kolmogorov.sampling.convergence import convergence_of
+from kolmogorov.models.metrics import effective_size, split_rhat
 
 SMALL = {"levels": 2, "n_chains": 2, "burn_in": 20, "n_samples": 6, "thin": 2, "random_state": 0}
 

@@ -8,8 +8,8 @@ import pytest
 import naive
 from kolmogorov import BayesianKolmogorovModel, Observations
 from kolmogorov.data.datasets import planted
-from kolmogorov.sampling.chains.event_count import LEAST_RATINGS, TRIED, _lowest, told_apart
-from kolmogorov.sampling.sampler import averaging_left
+from kolmogorov.draws.event_count import LEAST_RATINGS, TRIED, _lowest, told_apart
+from kolmogorov.draws.sampler import averaging_left
 
 
 def of_rank(rank, n_users=150, n_items=60, noise=0.02, seed=0):

@@ -8,18 +8,18 @@ import pytest
 import naive
 from helpers.geweke import scores_of
 from kolmogorov import Observations
+from kolmogorov._support.dealing import Threads
 from kolmogorov.data.levels import nearest
 from kolmogorov.data.view import View
-from kolmogorov.execution import Threads
-from kolmogorov.fitted.emission import CHANCES, NEARLY_SURE, POSITION
-from kolmogorov.sampling import priors as priors_module
-from kolmogorov.sampling.chains import discrete as discrete_module
-from kolmogorov.sampling.chains import gaussian as gaussian_module
-from kolmogorov.sampling.chains.discrete import DiscreteChain
-from kolmogorov.sampling.chains.gaussian import GaussianChain, ProbitChain
-from kolmogorov.sampling.chains.start import started
-from kolmogorov.sampling.features import Features
-from kolmogorov.sampling.priors import NoisePrior, PsiPrior
+from kolmogorov.descent.emission import CHANCES, NEARLY_SURE, POSITION
+from kolmogorov.draws import discrete as discrete_module
+from kolmogorov.draws import gaussian as gaussian_module
+from kolmogorov.draws import priors as priors_module
+from kolmogorov.draws.discrete import DiscreteChain
+from kolmogorov.draws.features import Features
+from kolmogorov.draws.gaussian import GaussianChain, ProbitChain
+from kolmogorov.draws.priors import NoisePrior, PsiPrior
+from kolmogorov.draws.start import started
 
 pytestmark = pytest.mark.long("chains")
 

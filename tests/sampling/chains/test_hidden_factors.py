@@ -4,12 +4,12 @@ import numpy as np
 
 import naive
 from kolmogorov import Observations
-from kolmogorov.execution import Threads
-from kolmogorov.kernels.draws.hidden import NOISE
-from kolmogorov.sampling.chains.gaussian import ProbitChain
-from kolmogorov.sampling.chains.start import HiddenFactorChain, settled_factors
-from kolmogorov.sampling.features import Features
-from kolmogorov.sampling.levels import level_grid
+from kolmogorov._support.dealing import Threads
+from kolmogorov.descent.hidden import NOISE
+from kolmogorov.draws.features import Features
+from kolmogorov.draws.gaussian import ProbitChain
+from kolmogorov.draws.levels import level_grid
+from kolmogorov.draws.start import HiddenFactorChain, settled_factors
 
 
 def blocs(seed=0, n_users=80, n_items=40, share=0.8):

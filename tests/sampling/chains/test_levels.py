@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from helpers.planned import planned
 from kolmogorov import Observations
+from kolmogorov.cluster.dask import Dask
+from kolmogorov.draws.plan import Plan
 from kolmogorov.errors import ParameterError
-from kolmogorov.execution import Dask
-from kolmogorov.sampling.plan import Plan
 
 SMALL = {"n_chains": 2, "burn_in": 12, "n_samples": 4, "thin": 2, "random_state": 0}
 LIKELIHOODS = ("gaussian", "bernoulli")
@@ -67,7 +67,7 @@ def test_two_levels_are_those_of_the_paper_from_which_few_answers_go_astray(tabl
 def test_time_is_kept(tables, likelihood, monkeypatch):
     # A clock on which a hundredth of a second goes by whenever somebody looks at it.
     ticks = itertools.count()
-    monkeypatch.setattr("kolmogorov.sampling.sampler.time", SimpleNamespace(monotonic=lambda: 0.01 * next(ticks)))
+    monkeypatch.setattr("kolmogorov.draws.sampler.time", SimpleNamespace(monotonic=lambda: 0.01 * next(ticks)))
     model = drawn(tables, likelihood, burn_in=100_000, n_samples=20, max_seconds=1.0)
     assert next(ticks) < 200
     assert model.posterior_.n_draws >= 1

@@ -10,15 +10,15 @@ import naive
 from helpers.planned import planned
 from helpers.strategies import tables
 from kolmogorov import Observations
+from kolmogorov._support.dealing import Threads
 from kolmogorov._support.seeds import row_seeds
-from kolmogorov.execution import Threads
-from kolmogorov.kernels.draws.normals import draw_normals
-from kolmogorov.sampling.chains.gaussian import GaussianChain
-from kolmogorov.sampling.chains.start import FactorChain, Factors, settled_factors
-from kolmogorov.sampling.features import Features
-from kolmogorov.sampling.levels import rating_levels
-from kolmogorov.sampling.plan import short, suited
-from kolmogorov.sampling.priors import PsiPrior, ThetaPrior
+from kolmogorov.draws.features import Features
+from kolmogorov.draws.gaussian import GaussianChain
+from kolmogorov.draws.levels import rating_levels
+from kolmogorov.draws.normals import draw_normals
+from kolmogorov.draws.plan import short, suited
+from kolmogorov.draws.priors import PsiPrior, ThetaPrior
+from kolmogorov.draws.start import FactorChain, Factors, settled_factors
 
 
 def low_rank(seed, n_users=120, n_items=60, noise=0.02):
@@ -140,7 +140,7 @@ def test_short_chains_complete_a_table_and_their_draws_find_room(monkeypatch):
     usual, few = suited(table, answers=False), short(table)
     assert (few.n_events, few.n_features) == (usual.n_events, usual.n_features)
     assert few.n_chains * (few.burn_in + few.n_samples * few.thin) < usual.n_chains * usual.burn_in
-    monkeypatch.setattr("kolmogorov.sampling.plan.SHORT_ROOM", 6 * few.n_chains * few.n_events * 340)
+    monkeypatch.setattr("kolmogorov.draws.plan.SHORT_ROOM", 6 * few.n_chains * few.n_events * 340)
     assert short(table) == replace(few, n_samples=6)
-    monkeypatch.setattr("kolmogorov.sampling.plan.SHORT_ROOM", 1)
+    monkeypatch.setattr("kolmogorov.draws.plan.SHORT_ROOM", 1)
     assert short(table) == replace(few, n_samples=5)

@@ -8,11 +8,11 @@ import pytest
 import kolmogorov as km
 from helpers.planned import planned
 from kolmogorov import Observations
+from kolmogorov._support.dealing import Threads
+from kolmogorov.draws.features import Features
+from kolmogorov.draws.gaussian import GaussianChain
+from kolmogorov.draws.start import started
 from kolmogorov.errors import DataError, ParameterError
-from kolmogorov.execution import Threads
-from kolmogorov.sampling.chains.gaussian import GaussianChain
-from kolmogorov.sampling.chains.start import started
-from kolmogorov.sampling.features import Features
 
 LEVELS = np.arange(-5, 11) / 5.0
 SHORT = {"n_chains": 2, "burn_in": 30, "n_samples": 5, "thin": 2, "random_state": 0}

@@ -10,7 +10,7 @@ from kolmogorov.cli.command import Verb, doing
 
 if TYPE_CHECKING:
     from kolmogorov.data import Observations
-    from kolmogorov.model.kolmogorov import KolmogorovModel
+    from kolmogorov.models.kolmogorov import KolmogorovModel
 
 
 _TREATY = "Treaty on the Prohibition of Nuclear Weapons (2019)"

@@ -25,7 +25,7 @@ def command() -> None:
 
 def _cache() -> str | None:
     """Return where compiled kernels are kept, if anywhere."""
-    from kolmogorov.kernels.rows.gram import normal_equations
+    from kolmogorov.solvers.gram import normal_equations
 
     stats = getattr(normal_equations, "stats", None)
     return stats.cache_path if stats is not None else None
@@ -34,7 +34,7 @@ def _cache() -> str | None:
 def _gpu() -> str:
     """Say which GPU there is, or why there is none."""
     from kolmogorov.errors import KolmogorovError
-    from kolmogorov.execution import Cuda
+    from kolmogorov.gpu.cuda import Cuda
 
     try:
         return str(Cuda().found())

@@ -58,7 +58,7 @@ def command(
     """
     from kolmogorov._support.validation import check_parameters, integer
     from kolmogorov.cli.display import console, emit, scored_apart, without_repeats
-    from kolmogorov.model.loading import load
+    from kolmogorov.models.loading import load
 
     check_parameters("evaluate", {"k": k}, {"k": integer(1)})
     doing(f"Loading {model}")
@@ -95,7 +95,7 @@ def _over_folds(
     from sklearn.base import clone
 
     from kolmogorov.cli.display import emit, scored
-    from kolmogorov.surface.comparison import decisive, verdict
+    from kolmogorov.models.comparison import decisive, verdict
 
     results = []
     for number, (train, test) in enumerate(parts, 1):

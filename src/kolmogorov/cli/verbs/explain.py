@@ -20,7 +20,7 @@ from kolmogorov.cli.options import (
 
 if TYPE_CHECKING:
     from kolmogorov.interpret.events.explanation import Explanation
-    from kolmogorov.surface.ids import Unknown
+    from kolmogorov.models.ids import Unknown
 
 
 @click.command("explain", cls=Verb)

@@ -213,7 +213,7 @@ def _learn(
 
 def _gpu() -> Any:
     """Return the GPU, which must be there before a file is read."""
-    from kolmogorov.execution import Cuda
+    from kolmogorov.gpu.cuda import Cuda
 
     cuda = Cuda()
     cuda.found()
@@ -222,7 +222,8 @@ def _gpu() -> Any:
 
 def _tables(data: str, model: Any, test_size: float | None, options: dict[str, Any], say: Any) -> tuple[Any, Any]:
     """Return what to learn from, and what is held out; parquet files for a cluster are read by its workers."""
-    from kolmogorov.execution import Dask, distributed_table
+    from kolmogorov.cluster.dask import Dask
+    from kolmogorov.cluster.shards import distributed_table
 
     if (
         isinstance(model.execution, Dask)
@@ -245,8 +246,8 @@ def _tables(data: str, model: Any, test_size: float | None, options: dict[str, A
 def _choice(model: Any, train: Any, by_default: bool) -> str:
     """Say in one line which model is learned, and why."""
     from kolmogorov.data import Observations
-    from kolmogorov.model.learning import why_ratings
-    from kolmogorov.model.lists import ListModel
+    from kolmogorov.models.learning import why_ratings
+    from kolmogorov.models.lists import ListModel
 
     if isinstance(model, ListModel):
         return "Fitting lists: what follows from what, and events. --point fits one model of events alone."
@@ -282,7 +283,7 @@ def _fit(model: Any, train: Any, test: Observations | None, beside: dict[str, At
     """Fit with a bar that shows chains, and an error: of draws on what is held out, of one model in training."""
     from kolmogorov.cli.display import ChainSweeps, counting_bar
     from kolmogorov.cli.process import first_interrupt
-    from kolmogorov.model.learning import why_ratings
+    from kolmogorov.models.learning import why_ratings
 
     draws, chains = model._has_draws, ChainSweeps()
     if hasattr(model, "learn_from") and why_ratings(model, train):

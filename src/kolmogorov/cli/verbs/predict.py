@@ -19,7 +19,7 @@ from kolmogorov.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from kolmogorov.surface.ids import Unknown
+    from kolmogorov.models.ids import Unknown
 
 _UNITS = ("probability", "rating")
 
@@ -83,12 +83,12 @@ def command(
       kolmogorov predict model.km pairs.csv --items new_films.csv
     """
     from kolmogorov.cli.display import emit
+    from kolmogorov.draws.posterior import rating_interval
     from kolmogorov.errors import ParameterError
-    from kolmogorov.fitted.posterior import rating_interval
-    from kolmogorov.model.bayesian import BayesianKolmogorovModel
-    from kolmogorov.model.loading import load
-    from kolmogorov.surface.ids import Strangers
-    from kolmogorov.surface.ranking import predicted_columns
+    from kolmogorov.models.bayesian import BayesianKolmogorovModel
+    from kolmogorov.models.ids import Strangers
+    from kolmogorov.models.loading import load
+    from kolmogorov.models.ranking import predicted_columns
 
     doing(f"Loading {model}")
     fitted_model = with_newcomers(load(model), model, layout)

@@ -22,8 +22,8 @@ from kolmogorov.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from kolmogorov.surface.ids import Unknown
-    from kolmogorov.surface.recommender import Rank
+    from kolmogorov.models.ids import Unknown
+    from kolmogorov.models.recommender import Rank
 
 
 @click.command("recommend", cls=Verb)
@@ -75,7 +75,7 @@ def command(
     from kolmogorov._support.validation import NONE, check_parameters, integer
     from kolmogorov.cli.display import emit
     from kolmogorov.data.attributes import ids_of
-    from kolmogorov.model.loading import load
+    from kolmogorov.models.loading import load
 
     check_parameters("recommend", {"n": top, "min_count": min_count}, {"n": integer(1), "min_count": integer(1) | NONE})
     asked = [bool(who), ratings is not None]

@@ -21,7 +21,7 @@ from kolmogorov.cli.options import (
 
 if TYPE_CHECKING:
     from kolmogorov.data import Observations
-    from kolmogorov.fitted.base import Trained
+    from kolmogorov.descent.trained import Trained
     from kolmogorov.interpret import Rules
 
 _KINDS = ("implication", "equivalence", "exclusion", "coverage")
@@ -185,7 +185,7 @@ def _show(rules: Rules, trained: Rules | None, title: str, form: str, output: st
 
 def _judged_on(model: Any, name: str, layout: dict[str, Any], on: str) -> Observations:
     from kolmogorov.errors import DataError
-    from kolmogorov.surface.comparison import held_out
+    from kolmogorov.models.comparison import held_out
 
     observations = read_input(name, layout, like=model.fitted_)
     if on == "all":

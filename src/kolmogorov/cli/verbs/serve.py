@@ -68,7 +68,7 @@ def command(
 
     for module in ("fastapi", "uvicorn"):
         require(module, extra="serve", purpose="A server")
-    from kolmogorov.model.loading import load
+    from kolmogorov.models.loading import load
     from kolmogorov.serve.running import listening_socket, run
 
     doing(f"Loading {model}")

@@ -118,7 +118,7 @@ def command(
     from kolmogorov._support.markup import shown
     from kolmogorov._support.validation import NONE, POSITIVE, check_parameters, integer
     from kolmogorov.cli.display import console
-    from kolmogorov.model.tuning import tune
+    from kolmogorov.models.tuning import tune
 
     limits = {"k": integer(2), "max_seconds": POSITIVE | NONE}
     check_parameters("tune", {"k": folds, "max_seconds": max_seconds}, limits)
@@ -150,8 +150,8 @@ def command(
 
 
 def _model(name: str, max_iter: int, jobs: int, implicit: bool, learn_from: Literal["draws", "ratings"]) -> Any:
-    from kolmogorov.model.bayesian import BayesianKolmogorovModel
-    from kolmogorov.model.kolmogorov import KolmogorovModel
+    from kolmogorov.models.bayesian import BayesianKolmogorovModel
+    from kolmogorov.models.kolmogorov import KolmogorovModel
 
     if name == "draws":
         return BayesianKolmogorovModel(n_jobs=jobs)
@@ -180,7 +180,7 @@ def _bar(say: Any) -> Iterator[Any]:
 def _show(found: Any, folds: int, span: float) -> None:
     """Print the trials and, below them, what simple guesses reach."""
     from kolmogorov.cli.display import console, table
-    from kolmogorov.surface.comparison import verdict
+    from kolmogorov.models.comparison import verdict
 
     ranked, measure = found.ranked, found.best.measure
     columns: dict[str, list[Any]] = {

@@ -52,7 +52,7 @@ def command(
     """
     from kolmogorov._support.progress import notice
     from kolmogorov.cli.display import console
-    from kolmogorov.model.loading import load
+    from kolmogorov.models.loading import load
 
     new = {side: layout.pop(side) for side in ("users", "items")}
     if data is None and remove is None and not forget and not any(new.values()):

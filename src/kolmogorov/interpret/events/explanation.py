@@ -12,15 +12,15 @@ from kolmogorov._support.markup import bars, card, note, shown, table
 from kolmogorov._support.optional import to_frame
 from kolmogorov.data import Scale
 from kolmogorov.data.liking import reaching
-from kolmogorov.fitted.point import Fitted
-from kolmogorov.fitted.posterior import Posterior
+from kolmogorov.descent.point import Fitted
+from kolmogorov.draws.posterior import Posterior
 from kolmogorov.interpret.events.attributes import ByAttributes, by_attributes
 from kolmogorov.interpret.events.naming import Event, EventItems
+from kolmogorov.interpret.plot import GREY, colour, shortened, waterfall
 from kolmogorov.interpret.rules.counting import Counting, check_likes
 from kolmogorov.interpret.rules.selection import Selection, supported_rules
 from kolmogorov.interpret.rules.table import Rule
-from kolmogorov.plot import GREY, colour, shortened, waterfall
-from kolmogorov.surface.ids import Unknown, id_of, rows_of
+from kolmogorov.models.ids import Unknown, id_of, rows_of
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,18 +13,18 @@ from typing import Any
 
 import numpy as np
 
+from kolmogorov._support.dealing import Threads
 from kolmogorov._support.typing import Floats
 from kolmogorov._support.validation import check_parameters, one_of, real
+from kolmogorov.descent.point import Fitted
+from kolmogorov.draws.posterior import Posterior
 from kolmogorov.errors import ParameterError
-from kolmogorov.execution import Threads
-from kolmogorov.fitted.point import Fitted
-from kolmogorov.fitted.posterior import Posterior
 from kolmogorov.interpret.relations.points import Relations
 from kolmogorov.interpret.relations.supports import Thresholds, complement, packed, sides_of_kind
 from kolmogorov.interpret.rules.counting import KINDS, THRESHOLD, Counting, Pairs, pairs_of, turned, with_probability
 from kolmogorov.interpret.rules.selection import Selection, known_row
 from kolmogorov.interpret.rules.table import Rules
-from kolmogorov.kernels.sets.supports import add_disjoint
+from kolmogorov.interpret.support_kernels import add_disjoint
 
 #: A pair's weight when pairs are dealt to threads, so that a share has some thousands. By judgement.
 _PAIR = 1 << 5

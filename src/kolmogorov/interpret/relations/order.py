@@ -14,7 +14,7 @@ from kolmogorov._support.markup import card, table
 from kolmogorov._support.optional import require
 from kolmogorov._support.typing import Rows
 from kolmogorov.interpret.relations.supports import Supports
-from kolmogorov.kernels.sets.supports import chain_levels
+from kolmogorov.interpret.support_kernels import chain_levels
 
 #: Classes that a notebook shows: a screen. By judgement.
 _SHOWN = 20

@@ -19,8 +19,8 @@ from kolmogorov._support.markup import card, note, table
 from kolmogorov._support.optional import to_frame
 from kolmogorov._support.validation import BOOLEAN, NONE, check_parameters, integer, one_of
 from kolmogorov.data import Observations
+from kolmogorov.descent.point import Fitted
 from kolmogorov.errors import ParameterError
-from kolmogorov.fitted.point import Fitted
 from kolmogorov.interpret.relations.order import Order
 from kolmogorov.interpret.relations.supports import NestedSupports, Supports, Thresholds
 from kolmogorov.interpret.rules.counting import KINDS, PAIR, Counting, Pairs, pairs_of, statements, turned

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kolmogorov._support.dealing import Threads
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data.levels import middles
-from kolmogorov.execution import Threads
-from kolmogorov.fitted.point import Fitted
-from kolmogorov.kernels.sets.nested import count_nested, list_nested
-from kolmogorov.kernels.sets.supports import count_related, list_related, reduce_order
+from kolmogorov.descent.point import Fitted
+from kolmogorov.interpret.nested import count_nested, list_nested
+from kolmogorov.interpret.support_kernels import count_related, list_related, reduce_order
 
 # Values come through divisions, and those of draws in single precision.
 _ROUNDING, _SINGLE = 1e-9, 1e-6

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from kolmogorov._support.dealing import Threads
 from kolmogorov._support.typing import Floats, Rows
-from kolmogorov.execution import Threads
 from kolmogorov.interpret.rules.judging import LEAST_SPREAD, Departures, Looked, Readiness
 
 #: The most antecedents of a rule.

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, gammaincc, ndtr
 
+from kolmogorov._support.dealing import Threads
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data.view import View, counting_order
-from kolmogorov.execution import Threads
-from kolmogorov.kernels.sets.readiness import (
+from kolmogorov.interpret.readiness import (
     compare_pairs,
     departures,
     departures_of,

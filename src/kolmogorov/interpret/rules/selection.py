@@ -27,7 +27,7 @@ from kolmogorov.interpret.rules.counting import (
 )
 from kolmogorov.interpret.rules.judging import LEVEL, Compared, Judged
 from kolmogorov.interpret.rules.table import Rules, joined
-from kolmogorov.surface.ids import id_of
+from kolmogorov.models.ids import id_of
 
 #: A lift must be above 1, not 1.
 ABOVE_ONE = float(np.nextafter(1.0, 2.0))

@@ -15,6 +15,7 @@ from kolmogorov._support.markup import card, shown, table
 from kolmogorov._support.optional import to_frame
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data import Observations, Vocabulary
+from kolmogorov.interpret.plot import rule_scatter, shortened
 from kolmogorov.interpret.rules.conjunctions import MOST_ANTECEDENTS, basis_of
 from kolmogorov.interpret.rules.counting import (
     SAYS,
@@ -29,7 +30,6 @@ from kolmogorov.interpret.rules.counting import (
     with_probability,
 )
 from kolmogorov.interpret.rules.judging import Compared
-from kolmogorov.plot import rule_scatter, shortened
 
 #: Rules that are shown when many are printed, and in a summary. By judgement.
 _PRINTED, _SUMMARY = 20, 3

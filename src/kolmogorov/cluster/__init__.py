@@ -1,0 +1,1 @@
+"""The descent over shards, and chains as tasks, on Dask."""

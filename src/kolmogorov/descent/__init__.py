@@ -1,0 +1,1 @@
+"""The paper's alternating descent: over ratings, and over a completed table."""

@@ -1,0 +1,125 @@
+"""Tables in which only yes is recorded, completed by descents over values that may be any number.
+
+What was not observed is known of every pair, as a no of small weight, so that there is enough to settle values without
+a chain. Each descent alternates the users' problem, on the simplex, and a ridge regression for every item; several that
+begin at random are averaged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kolmogorov._support.dealing import Threads
+from kolmogorov._support.progress import says_stop
+from kolmogorov._support.seeds import generator
+from kolmogorov._support.threads import one_blas_thread
+from kolmogorov._support.typing import Floats
+from kolmogorov.data.observations import Observations
+from kolmogorov.descent.engine import Run, State, threaded_engine
+from kolmogorov.descent.multi_start import MultiStart
+from kolmogorov.descent.objective import Objective, Problem
+from kolmogorov.descent.point import Sweep
+from kolmogorov.descent.trained import Counted, Factors
+from kolmogorov.solvers import resolve
+
+#: Ridges on theta and on values, by turns: tables of few yeses and of many do best with one or the other, and most with
+#: both. `benchmarks/only_yes.py` on splits that are not reported.
+_RIDGES = ((30.0, 0.5), (60.0, 1.0))
+#: Sweeps of each descent; by judgement.
+_SWEEPS = 6
+#: Place of a random stream.
+_STREAM = 7
+
+
+@dataclass(frozen=True)
+class DescentSizes:
+    """How many descents are averaged, and the events of each; by judgement."""
+
+    n_descents: int = 8
+    n_events: int = 48
+
+
+_USUAL = DescentSizes()
+
+
+@dataclass(frozen=True, eq=False)
+class AveragedDescents(Counted):
+    """What some descents say on average.
+
+    An entry that was not observed weighed `unobserved`, as a no; `answer_variance`, float64[n_users], is that of what
+    was and was not observed around what they say.
+    """
+
+    factors: Factors
+    training: Observations
+    unobserved: float
+    answer_variance: Floats
+
+
+def averaged_descents(
+    table: Observations,
+    unobserved: float,
+    seed: int,
+    n_jobs: int | None,
+    on_sweep: Callable[[Sweep], Any],
+    keep_interrupted: bool,
+    sizes: DescentSizes = _USUAL,
+) -> tuple[AveragedDescents, bool]:
+    """Descend some times from random users, and put the ends side by side; tell whether Ctrl-C ended it.
+
+    After Ctrl-C, or where `on_sweep` returns True, the descents that are done are taken, where there are any.
+    """
+    starts = generator(seed, _STREAM).integers(2**62, size=sizes.n_descents).tolist()
+    ends: list[Run[State]] = []
+    stopping = interrupted = False
+
+    def told(sweep: Sweep) -> bool:
+        nonlocal stopping
+        stopping = stopping or says_stop(on_sweep(sweep))
+        return False
+
+    try:
+        for number, start in enumerate(starts):
+            ridges = _RIDGES[number % len(_RIDGES)]
+            ends.append(_descended(table, ridges, unobserved, start, n_jobs, told, sizes.n_events))
+            if stopping:
+                break
+    except KeyboardInterrupt:
+        if not keep_interrupted or not ends:
+            raise
+        interrupted = True
+    theta, psi = (np.array([getattr(run.state, side) for run in ends]) for side in ("theta", "psi"))
+    variance = float(np.mean([run.history[-1].rmse ** 2 for run in ends]))
+    # The last row of either side stands for the unknown.
+    theta, psi = (np.concatenate([part, part.mean(axis=1, keepdims=True)], axis=1) for part in (theta, psi))
+    spread = np.full(table.n_users, max(variance, 1e-6))
+    return AveragedDescents(Factors(theta, psi), table, unobserved, spread), interrupted
+
+
+def _descended(
+    table: Observations,
+    ridges: tuple[float, float],
+    unobserved: float,
+    seed: int,
+    n_jobs: int | None,
+    on_sweep: Callable[[Sweep], bool],
+    n_events: int,
+) -> Run[State]:
+    objective = Objective(*ridges, "mean", unobserved)
+    problem = Problem(resolve("simplex", "pairwise"), resolve("ridge", "cholesky"), objective)
+    with one_blas_thread(), threaded_engine(Threads(n_jobs), problem, table) as engine:
+        descent = MultiStart(
+            engine,
+            n_events=min(n_events, table.n_users, table.n_items),
+            seed=seed,
+            n_init=1,
+            max_iter=_SWEEPS,
+            tol=0.0,
+            on_sweep=on_sweep,
+            keep_interrupted=False,
+        )
+        return descent.run()

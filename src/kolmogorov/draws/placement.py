@@ -1,0 +1,157 @@
+"""What attributes say in every draw, learned when chains are through; who and what was not observed is placed by it.
+
+Chains use attributes beside the pattern of the table, which says most of what attributes would say alone. Of a user or
+an item without observations there is no pattern, so that thetas and psis are explained by attributes once more.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kolmogorov._support.typing import Floats, Rows
+from kolmogorov.data.attributes import Attributes, Newcomers, TableAttributes
+from kolmogorov.data.changes import with_ids
+from kolmogorov.data.levels import nearest
+from kolmogorov.data.vocabulary import Vocabulary
+from kolmogorov.descent.attribute_maps import Attributed, carried, moved_rows
+from kolmogorov.descent.trained import by_users, checked
+from kolmogorov.draws.posterior import Posterior, on_grid
+from kolmogorov.draws.priors import slopes_and_spread
+
+
+def attributed(posterior: Posterior, known: TableAttributes) -> Posterior:
+    """Return draws that know what attributes say, and in which rows without observations are placed by them."""
+    rng = np.random.default_rng(0)
+    if known.users is not None:
+        side = _learned(known.users, posterior.theta, posterior.user_seen.astype(np.float64), rng)
+        posterior = replace(posterior, user_attributes=side)
+        unseen = _placeable(posterior, known.users, posterior.user_seen)
+        posterior = _with_users(posterior, side, unseen, known.users.values[unseen])
+    if known.items is not None:
+        # Answers are given to items that many answer, and these are liked more: an item weighs as many as it has.
+        side = _learned(known.items, posterior.psi, posterior.item_counts, rng)
+        posterior = replace(posterior, item_attributes=side)
+        unseen = _placeable(posterior, known.items, posterior.item_seen)
+        posterior = _with_items(posterior, side, unseen, known.items.values[unseen])
+    return checked(posterior)
+
+
+def introduced(posterior: Posterior, users: Newcomers | None, items: Newcomers | None) -> Posterior:
+    """Return draws that also know users and items of whom or which there are only attributes.
+
+    Ids that were observed stay where they are.
+    """
+    nobody = Vocabulary(posterior.users.ids[:0]), Vocabulary(posterior.items.ids[:0])
+    new_users = nobody[0] if users is None else users.ids
+    new_items = nobody[1] if items is None else items.ids
+    table, before_users, before_items = with_ids(posterior.training, new_users, new_items)
+    fresh = before_users < 0
+    noise = posterior.noise[:, np.maximum(before_users, 0)]
+    noise[:, fresh] = (posterior.noise_deviation[:, -1:] ** 2).astype(np.float32)
+    found = replace(
+        posterior,
+        theta=posterior.theta[:, np.maximum(before_users, 0)],
+        psi=posterior.psi[:, np.maximum(before_items, 0)],
+        noise=noise,
+        training=by_users(table),
+        user_attributes=_moved(posterior.user_attributes, before_users),
+        item_attributes=_moved(posterior.item_attributes, before_items),
+    )
+    if users is not None and found.user_attributes is not None:
+        rows = found.users.translate(new_users)
+        chosen = ~found.user_seen[rows]
+        found = _with_users(found, found.user_attributes, rows[chosen], users.values[chosen])
+    if items is not None and found.item_attributes is not None:
+        rows = found.items.translate(new_items)
+        chosen = ~found.item_seen[rows]
+        found = _with_items(found, found.item_attributes, rows[chosen], items.values[chosen])
+    return checked(found)
+
+
+def _learned(known: Attributes, factors: NDArray[Any], weights: NDArray[Any], rng: np.random.Generator) -> Attributed:
+    """Explain thetas or psis by attributes, in each draw; rows of weight 0 are left out."""
+    seen = weights > 0
+    weights = weights[seen] / weights.sum()
+    effective = 1.0 / float((weights**2).sum())
+    values = known.values[seen]
+    usual = weights @ values
+    apart = values - usual
+    weighted = effective * weights[:, None] * apart
+    gram = weighted.T @ apart
+    slopes = np.empty((len(factors), 1 + values.shape[1], factors.shape[2]))
+    left, drawn_slopes = np.empty((len(factors), factors.shape[2])), slopes[:, 1:].copy()
+    for k, drawn in enumerate(factors):
+        rows = drawn[seen].astype(np.float64)
+        mean = weights @ rows
+        rows -= mean
+        total = effective * float(weights @ (rows**2).sum(axis=1))
+        own, spread = slopes_and_spread(gram, weighted.T @ rows, total, effective, known.blocks)
+        slopes[k, 0], slopes[k, 1:] = mean - usual @ own, own
+        some = int(rng.choice(len(rows), p=weights))
+        left[k] = rows[some] - apart[some] @ own
+        rows -= apart @ own
+        random = np.random.default_rng((1, k)).standard_normal(own.shape)
+        drawn_slopes[k] = own + _root(spread) @ random @ _root((rows * weights[:, None]).T @ rows)
+    nothing = np.empty((len(factors), 0, factors.shape[2]), dtype=np.float32)
+    numbers = slopes.astype(np.float32), drawn_slopes.astype(np.float32), left.astype(np.float32)
+    every = known.values.astype(np.float32)
+    return Attributed(known.columns, *numbers, every, np.empty(0, dtype=np.int64), nothing)
+
+
+def _root(covariance: Floats) -> Floats:
+    """Return the symmetric square root of a covariance."""
+    squares, vectors = np.linalg.eigh(covariance)
+    found: Floats = (vectors * np.sqrt(np.maximum(squares, 0.0))) @ vectors.T
+    return found
+
+
+def _placeable(posterior: Posterior, known: Attributes, seen: NDArray[np.bool_]) -> Rows:
+    """Return the rows of which attributes are all that is known; where only yes is recorded, there are none."""
+    return np.flatnonzero(known.known & ~seen & (not posterior.unobserved))
+
+
+def _with_users(posterior: Posterior, side: Attributed, rows: Rows, values: Floats) -> Posterior:
+    """Place users by their attributes."""
+    said = side.placed(values).astype(np.float64)
+    theta = posterior.theta.copy()
+    for k, centre in enumerate(said):
+        theta[k, rows] = on_grid(_on_simplex(centre + side.apart[k]))
+    return replace(posterior, theta=theta, user_attributes=_with_rows(side, rows, values, _on_simplex(said)))
+
+
+def _with_items(posterior: Posterior, side: Attributed, rows: Rows, values: Floats) -> Posterior:
+    """Place items by their attributes."""
+    said = side.placed(values).astype(np.float64)
+    psi = posterior.psi.copy()
+    psi[:, rows] = posterior.levels[nearest(said + side.apart[:, None], posterior.levels)]
+    return replace(posterior, psi=psi, item_attributes=_with_rows(side, rows, values, said))
+
+
+def _with_rows(side: Attributed, rows: Rows, values: Floats, centre: Floats) -> Attributed:
+    """Add rows that are placed; one that was placed before is placed anew."""
+    stays = ~np.isin(side.rows, rows)
+    placed = np.concatenate([side.rows[stays], rows])
+    centres = np.concatenate([side.centre[:, stays], centre.astype(np.float32)], axis=1)
+    order = np.argsort(placed)
+    every = side.values.copy()
+    every[rows] = values
+    return replace(side, values=every, rows=placed[order], centre=centres[:, order])
+
+
+def _moved(side: Attributed | None, before: Rows) -> Attributed | None:
+    """Return a side whose rows are others now; `before` are those of each row now."""
+    if side is None:
+        return None
+    rows, stays = moved_rows(side.rows, before)
+    return replace(side, values=carried(side.values, before), rows=rows, centre=side.centre[:, stays])
+
+
+def _on_simplex(theta: Floats) -> Floats:
+    """Cut what lies beyond the simplex."""
+    cut = np.maximum(theta, 0.0)
+    found: Floats = cut / cut.sum(axis=-1, keepdims=True)
+    return found

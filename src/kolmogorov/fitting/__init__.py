@@ -1,1 +1,0 @@
-"""How factors are found: normal equations, half-steps, the objective, engines, several starts, checkpoints."""

@@ -1,1 +1,0 @@
-"""The paper's alternating descent: normal equations, half-steps, the objective, several starts."""

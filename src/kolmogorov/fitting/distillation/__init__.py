@@ -1,1 +1,0 @@
-"""One model for many: a table that many models completed, and the descent over it."""

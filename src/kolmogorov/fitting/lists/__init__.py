@@ -1,1 +1,0 @@
-"""What item follows from which: weights between items in closed form, and how they are settled."""

@@ -1,0 +1,1 @@
+"""The descent, the chains and lists on one GPU."""

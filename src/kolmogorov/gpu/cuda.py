@@ -1,0 +1,165 @@
+"""An NVIDIA GPU: what was found, how much it holds, the kernels that are built for it, and what is said without one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from kolmogorov._support.optional import require
+from kolmogorov._support.progress import notice
+from kolmogorov._support.validation import byte_count, check_parameters, integer
+from kolmogorov.errors import ExecutionError
+
+#: Where the `.cu` files are, beside this file.
+FOLDER = Path(__file__).parent
+
+#: Share of the free memory of a GPU that a fit takes; by judgement.
+_SHARE = 0.9
+#: The oldest GPUs whose tensor cores take the numbers that kernels give them.
+_LEAST_CAPABILITY = 80
+
+
+@dataclass(frozen=True)
+class GpuProperties:
+    """What is known of a GPU."""
+
+    name: str
+    capability: int
+    memory: int
+    free: int
+    driver: int
+    runtime: int
+
+    def __str__(self) -> str:
+        driver = f"driver for CUDA {self.driver // 1000}.{self.driver % 1000 // 10}"
+        return f"{self.name}, {self.memory / 1e9:.0f} GB, {driver}"
+
+
+class Cuda:
+    """Run fits on an NVIDIA GPU (extra ``cuda``).
+
+    Parameters
+    ----------
+    number : int
+        Number of the GPU, where there are several.
+    memory : int or str, optional
+        Bytes of its memory to use at most, such as ``"8GB"``; by default nine tenths of what is free.
+
+    Examples
+    --------
+    >>> model = KolmogorovModel(16, execution=Cuda())  # doctest: +SKIP
+    """
+
+    def __init__(self, number: int = 0, *, memory: int | str | None = None) -> None:
+        check_parameters("Cuda", {"number": number}, {"number": integer(0)})
+        self.number = int(number)
+        self.memory = None if memory is None else byte_count(memory, "memory")
+        self.cupy = require("cupy", extra="cuda", purpose="Cuda")
+
+    def __deepcopy__(self, memo: Any) -> Cuda:
+        # scikit-learn's clone copies parameters; a module cannot be copied.
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A model that is pickled leaves the GPU behind: what comes out of the pickle is None.
+        return type(None), ()
+
+    def __repr__(self) -> str:
+        return f"Cuda({self.number})"
+
+    def __enter__(self) -> Cuda:
+        self.check()
+        self._scope = self.cupy.cuda.Device(self.number)
+        self._scope.__enter__()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.cupy.get_default_memory_pool().free_all_blocks()
+        self._scope.__exit__(*error)
+
+    def found(self) -> GpuProperties:
+        """Return what is known of the GPU; raise where there is none."""
+        runtime, count = self.cupy.cuda.runtime, self.count()
+        if self.number >= count:
+            raise ExecutionError(f"There is no GPU {self.number}: {count} found, counted from 0.")
+        properties = runtime.getDeviceProperties(self.number)
+        with self.cupy.cuda.Device(self.number):
+            free, memory = runtime.memGetInfo()
+        capability = 10 * int(properties["major"]) + int(properties["minor"])
+        name = properties["name"].decode() if isinstance(properties["name"], bytes) else str(properties["name"])
+        return GpuProperties(name, capability, memory, free, runtime.driverGetVersion(), runtime.runtimeGetVersion())
+
+    def count(self) -> int:
+        """Return how many GPUs there are; raise where there are none."""
+        try:
+            return int(self.cupy.cuda.runtime.getDeviceCount())
+        except Exception as error:
+            raise ExecutionError(_no_gpu(self.cupy.cuda.runtime, error)) from None
+
+    def check(self) -> None:
+        """Raise where there is no GPU, or one that kernels cannot be built for."""
+        found = self.found()
+        if found.capability < _LEAST_CAPABILITY:
+            raise ExecutionError(
+                f"{found.name} has compute capability {found.capability / 10:.1f}; GPU kernels need 8.0 (Ampere, 2020) "
+                "or later. Fit without execution."
+            )
+
+    def kernel(self, path: str, name: str, **constants: int) -> Any:
+        """Return the kernel `name` of a `.cu` file, built for the current GPU with some constants.
+
+        CuPy keeps what was built on disk, so that this takes a second or so once per machine.
+        """
+        return _built(self.cupy.cuda.Device().id, path, tuple(sorted(constants.items()))).get_function(name)
+
+    def budget(self) -> int:
+        """Return the bytes that a fit may take now."""
+        # What CuPy took before and holds for later is free, too.
+        free = int(_SHARE * (self.found().free + self.cupy.get_default_memory_pool().free_bytes()))
+        return free if self.memory is None else min(self.memory, free)
+
+    @contextmanager
+    def guarded(self, advice: str) -> Iterator[None]:
+        """Turn errors of the GPU into plain words; `advice` is what to do where its memory is too small."""
+        try:
+            yield
+        except self.cupy.cuda.memory.OutOfMemoryError as error:
+            free = self.found().free
+            raise ExecutionError(
+                f"The GPU's memory is too small ({free / 1e9:.1f} GB free): {error} " + advice
+            ) from None
+        except self.cupy.cuda.compiler.CompileException as error:
+            raise ExecutionError(f"A GPU kernel could not be built: {error}") from None
+        except self.cupy.cuda.runtime.CUDARuntimeError as error:
+            raise ExecutionError(f"The GPU failed: {error}. 'kolmogorov doctor' shows what was found.") from None
+
+
+def _no_gpu(runtime: Any, error: Exception) -> str:
+    """Say why there is no GPU, and what to do."""
+    text = str(error)
+    if "InsufficientDriver" in text or "insufficient" in text:
+        try:
+            version = runtime.driverGetVersion()
+        except Exception:
+            version = 0
+        if version:
+            return (
+                f"The NVIDIA driver is too old: it is for CUDA {version // 1000}.{version % 1000 // 10}, and CuPy was "
+                f"built for {runtime.runtimeGetVersion() // 1000}. Update the driver, or install the CuPy for it, such "
+                "as cupy-cuda12x."
+            )
+        return "There is no NVIDIA driver here, so no GPU can be used. Fit without execution, or install the driver."
+    return f"There is no NVIDIA GPU here ({text}). Fit without execution."
+
+
+@cache
+def _built(gpu: int, path: str, constants: tuple[tuple[str, int], ...]) -> Any:
+    if not _built.cache_info().currsize:
+        notice("compiling kernels for this GPU; once per installation, some seconds")
+    cupy = require("cupy", extra="cuda", purpose="A GPU")
+    options = ("--std=c++17", f"-I{FOLDER}", *(f"-D{name}={value}" for name, value in constants))
+    return cupy.RawModule(code=(FOLDER / path).read_text(encoding="utf-8"), options=options)

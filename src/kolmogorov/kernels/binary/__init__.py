@@ -1,1 +1,0 @@
-"""Binary quadratic programs: exact, by relaxation, by search."""

@@ -1,1 +1,0 @@
-"""Random rows, and what many draws predict on average."""

@@ -1,1 +1,0 @@
-"""Supports of items as sets: which lies in which, and how often that holds."""

@@ -1,1 +1,0 @@
-"""The estimators with events, what both can do, the choice of their parameters, and models back from files."""

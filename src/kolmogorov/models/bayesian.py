@@ -1,0 +1,396 @@
+"""`BayesianKolmogorovModel`: models drawn from the posterior, and their average."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, Literal, Self
+
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from kolmogorov._support.dealing import Threads
+from kolmogorov._support.progress import notice
+from kolmogorov._support.seeds import base_seed
+from kolmogorov._support.typing import Floats
+from kolmogorov._support.validation import AUTO, NONE, POSITIVE, Requirement, between, check_parameters, integer, one_of
+from kolmogorov.cluster.dask import Dask
+from kolmogorov.data.attributes import Newcomers, TableAttributes
+from kolmogorov.data.changes import Change
+from kolmogorov.data.levels import LEVELS, Levels
+from kolmogorov.data.observations import Observations
+from kolmogorov.data.trainable import check_any
+from kolmogorov.data.view import View
+from kolmogorov.descent.placed import with_placed, without_placed
+from kolmogorov.descent.point import Fitted
+from kolmogorov.draws.convergence import convergence_of
+from kolmogorov.draws.new_rows import new_psis, new_thetas
+from kolmogorov.draws.plan import Plan
+from kolmogorov.draws.posterior import Posterior, coverage, probability_interval, rating_interval
+from kolmogorov.draws.sampler import SamplingProgress, drawn
+from kolmogorov.draws.warm import drawn_again
+from kolmogorov.errors import DataError, ParameterError
+from kolmogorov.gpu.cuda import Cuda
+from kolmogorov.models.diagnostics import agreement, by_chain, for_arviz
+from kolmogorov.models.event_model import COMMON_RULES, Auto, EventModel, lengths
+from kolmogorov.models.ids import Unknown, pair_rows
+from kolmogorov.models.kolmogorov import KolmogorovModel
+from kolmogorov.models.learning import distilled, is_auto, learned, placing_solvers, plan_of
+from kolmogorov.models.recommender import Output
+from kolmogorov.models.tables import learnable
+from kolmogorov.models.updating import seed_for
+
+Likelihood = Literal["auto", "gaussian", "bernoulli"]
+_RULES: dict[str, Requirement] = COMMON_RULES | {
+    "levels": LEVELS,
+    "likelihood": one_of(("auto", "gaussian", "bernoulli")),
+    **lengths("n_chains", "burn_in", "n_samples"),
+    "n_features": integer(0) | AUTO,
+    "max_seconds": POSITIVE | NONE,
+}
+
+
+class BayesianKolmogorovModel(EventModel):
+    """Draw Kolmogorov models from their posterior and predict with their average.
+
+    The average of Kolmogorov models is one itself (`as_model`), predicts better than any single one, and the draws'
+    spread says how sure it is.
+
+    Parameters
+    ----------
+    n_events : int or "auto"
+        Of each draw. "auto" lets the table say: as many, from 4 to 48, as go with the number of factors that predict
+        cells held out of it best. Below 200 and above two million ratings it follows their number.
+    levels : "auto", 2 or sequence of float
+        The values that an item may take in an event, on the probability scale; 2 is the paper's model, in which it
+        happens or not. "auto" takes, for ratings, a grid that reaches at least one scale beyond either end, and for 0/1
+        data those of ratings that are hidden: a yes is one that lies, with noise, above one half. For 0/1 data a list
+        must be of such ratings, and reach below 0 or above 1.
+    likelihood : {"auto", "gaussian", "bernoulli"}
+        Answers with normal noise, of a variance that depends on the user, or yes and no. "auto" takes "bernoulli" for
+        0/1 data and "gaussian" for others.
+    n_chains : int or "auto"
+        Independent chains, started apart; on several threads they run side by side. "auto" takes at most 8, and at most
+        4 from 300,000 ratings on, or 100,000 that are yes/no; it stops at 2 or 4 where the average has settled.
+    burn_in : int or "auto"
+        Sweeps at the start of each chain that are not kept; the priors of users and of values are learned during them.
+        "auto" takes 100.
+    n_samples : int or "auto"
+        Draws kept of each chain; "auto" takes 20.
+    n_features : int or "auto"
+        How many features of who was observed with what may shift the priors of users and of items. "auto" takes 30
+        for 80,000 ratings, and at most 60.
+    unobserved : float or "auto"
+        Where only yes is recorded: what every entry that was not observed weighs, as a no. "auto" takes a weight by the
+        density of the table. It goes with normal noise, and lies below all weights.
+    max_seconds : float, optional
+        Time for the chains: their length, and then their number, is cut to what fits. The draws then depend on how
+        fast the machine is. Not on a cluster.
+    random_state : int, Generator or None
+        The same integer gives the same bits on any number of threads.
+    n_jobs : int or None
+        Threads; -1 for all processors, None for one.
+    execution : kolmogorov.Dask or kolmogorov.Cuda, optional
+        A cluster on which the chains run, each as a task on one thread: the draws are the same. Or a GPU on which they
+        all run at once: the draws are others, the same from run to run.
+    callback : callable, optional
+        Called with a `SamplingProgress` after every sweep of every chain, on a cluster after every chain; returning
+        True ends sampling, at the first draw kept if there is none yet. Chains that are ended early are left out unless
+        none is through.
+    verbose : int
+
+    Attributes
+    ----------
+    posterior_ : Posterior
+        The draws; `fitted_` is another name for them.
+
+    Examples
+    --------
+    >>> import kolmogorov as km
+    >>> train, test = km.datasets.load("zoo").split(test_size=0.2, random_state=0)
+    >>> model = km.BayesianKolmogorovModel(5, n_chains=2, burn_in=30, n_samples=10, random_state=0).fit(train)
+    >>> low, high = model.predict_interval("dolphin", "milk", of="probability")
+    >>> bool(low <= model.predict("dolphin", "milk") <= high)
+    True
+    """
+
+    def __init__(
+        self,
+        n_events: int | Auto = "auto",
+        *,
+        levels: Levels = "auto",
+        likelihood: Likelihood = "auto",
+        n_chains: int | Auto = "auto",
+        burn_in: int | Auto = "auto",
+        n_samples: int | Auto = "auto",
+        n_features: int | Auto = "auto",
+        unobserved: float | Auto = 0.0,
+        max_seconds: float | None = None,
+        random_state: Any = None,
+        n_jobs: int | None = -1,
+        execution: Cuda | Dask | None = None,
+        callback: Callable[[SamplingProgress], Any] | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_events = n_events
+        self.levels = levels
+        self.likelihood = likelihood
+        self.n_chains = n_chains
+        self.burn_in = burn_in
+        self.n_samples = n_samples
+        self.n_features = n_features
+        self.unobserved = unobserved
+        self.max_seconds = max_seconds
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.execution = execution
+        self.callback = callback
+        self.verbose = verbose
+
+    fitted_: Posterior
+    _learned = Posterior
+    _has_draws = True
+    # The one model of those who were observed, and the same with all whom attributes place.
+    _distilled: Fitted | None
+    _read: Fitted | None
+    _rules = _RULES
+
+    def fit(
+        self, X: Any, y: None = None, *, users: Any = None, items: Any = None, test: Observations | None = None
+    ) -> Self:
+        """Draw models given a table.
+
+        Parameters
+        ----------
+        X : Observations, sparse matrix or array, or dense array
+            As for `KolmogorovModel.fit`.
+        y : None
+            Ignored.
+        users, items : data frame or path, optional
+            Attributes, one row for each id: numbers, booleans, categories, lists of categories (also "a|b|c"). Ids are
+            in the column with a usual name for them, in an index with a name or with texts, or in the first column.
+            Cells may be missing, and so may ids. How much each attribute is believed is learned. A column that cannot
+            be used is named in a warning. Users and items without ratings are placed by their attributes.
+        test : Observations, optional
+            Held-out data, on which the running error is shown.
+
+        Examples
+        --------
+        >>> import kolmogorov as km, pandas as pd
+        >>> zoo = km.datasets.load("zoo")
+        >>> legs = pd.DataFrame({"item": zoo.items.ids, "of the body": [len(name) % 2 == 0 for name in zoo.items.ids]})
+        >>> model = km.BayesianKolmogorovModel(5, n_chains=1, burn_in=20, n_samples=5, random_state=0)
+        >>> 0.0 < model.fit(zoo, items=legs).predict("dolphin", "milk") < 1.0
+        True
+        """
+        self._check_parameters()
+        table = learnable(self, X, only_yes=self.unobserved != 0.0)
+        if test is not None:
+            if not isinstance(test, Observations):
+                raise DataError(f"'test' must be Observations, got {type(test).__name__}.")
+            check_any(test, "to test on")
+        found, _ = drawn(
+            self._plan(table),
+            table,
+            base_seed(self.random_state),
+            self.execution or Threads(self.n_jobs),
+            self._on_draw,
+            test=None if test is None else test.rescaled(table.scale),
+            max_seconds=None if self.max_seconds is None else float(self.max_seconds),
+            known=TableAttributes.read(users, items, (table.users, table.items)),
+        )
+        self._adopt(found)
+        notice(f"{found.n_events} events, {convergence_of(found).line}")
+        return self
+
+    @property
+    def posterior_(self) -> Posterior:
+        """The draws."""
+        return self.fitted_
+
+    def as_model(
+        self, n_events: int | Literal["auto"] = "auto", levels: Literal[2, "chances"] = 2, *, random_state: Any = 0
+    ) -> KolmogorovModel:
+        """Return one model that stands for the draws: what a `KolmogorovModel` learns from the table they complete.
+
+        It is read, predicts, places new users and is saved as any other; `history_` says its distance from the average.
+
+        Parameters
+        ----------
+        n_events : int or "auto"
+            "auto" takes as many as were asked of the draws; where these were left to the table, at most 16, as
+            `KolmogorovModel` does.
+        levels : 2 or "chances"
+            As in `KolmogorovModel`. Its predictions are near those of the draws: with 16 events and chances within
+            about 1%, with two levels about 2%.
+        random_state : int
+            Of the starts from random events.
+        """
+        check_is_fitted(self)
+        asked = {"levels": levels, "unobserved": self.fitted_.unobserved, "random_state": random_state}
+        size = self.n_events if is_auto(n_events) else n_events
+        model = KolmogorovModel(size, **asked, n_jobs=self.n_jobs)
+        model._check_parameters()
+        fitted, model.interrupted_ = distilled(model, self.fitted_, keep_interrupted=True)
+        return model._adopt(fitted)
+
+    def predict(
+        self,
+        users: Any,
+        items: Any = None,
+        *,
+        output: Output = "probability",
+        return_std: bool = False,
+        unknown: Unknown = "average",
+    ) -> Any:
+        """Return probabilities, or ratings: the mean over draws.
+
+        Parameters
+        ----------
+        users, items, output, unknown
+            As in `KolmogorovModel.predict`. Where both are given, a data frame in the place of ids introduces users or
+            items by their attributes, one for each of its rows: see `introduce`.
+        return_std : bool
+            Also return the standard deviation over draws, in the same units.
+        """
+        if not return_std:
+            return super().predict(users, items, output=output, unknown=unknown)
+        check_parameters("predict", {"output": output}, {"output": one_of(("probability", "rating"))})
+        model, users, items = self._met(users, items)
+        rows, single = pair_rows(model.fitted_, users, items, unknown)
+        mean, deviation = model.fitted_.moments(*rows)
+        mean = self._in_units(mean, output)
+        deviation = deviation * (self.scale_.span if output == "rating" else 1.0)
+        return (float(mean[0]), float(deviation[0])) if single else (mean, deviation)
+
+    def predict_interval(
+        self,
+        users: Any,
+        items: Any = None,
+        *,
+        level: float = 0.9,
+        of: Literal["rating", "probability"] = "rating",
+        unknown: Unknown = "average",
+    ) -> tuple[Any, Any]:
+        """Return (low, high), which hold a new rating or the probability with the given probability.
+
+        Parameters
+        ----------
+        users, items, unknown
+            As in `predict`.
+        level : float
+        of : {"rating", "probability"}
+            "rating": of a new rating, noise included, in rating units; with the yes/no likelihood its ends are 0 or 1.
+            "probability": of the probability alone. For an unknown user or item both include how much users and items
+            differ.
+        """
+        check_parameters(
+            "predict_interval",
+            {"level": level, "of": of},
+            {"level": between(0.0, 1.0), "of": one_of(("rating", "probability"))},
+        )
+        model, users, items = self._met(users, items)
+        rows, single = pair_rows(model.fitted_, users, items, unknown)
+        interval = probability_interval if of == "probability" else rating_interval
+        low, high = interval(model.fitted_, *rows, float(level))
+        return (float(low[0]), float(high[0])) if single else (low, high)
+
+    def evaluate(
+        self, observations: Observations, *, ranking: bool = False, unknown: Unknown = "average", **lists: Any
+    ) -> dict[str, float]:
+        """Compare predictions with observations, and count how many ratings the 90% interval holds.
+
+        Returns
+        -------
+        dict
+            The scores of `KolmogorovModel.evaluate`, and `coverage_90`; with `ranking` the scores of lists alone.
+        """
+        scores = super().evaluate(observations, ranking=ranking, unknown=unknown, **lists)
+        if ranking:
+            return scores
+        test = observations.rescaled(self.scale_)
+        rows, _ = pair_rows(self.fitted_, test, None, "ignore")
+        return scores | {"coverage_90": coverage(self.fitted_, *rows, test.values, test.weights)}
+
+    def diagnostics(self, observations: Observations, max_entries: int = 1000) -> dict[str, dict[str, Floats]]:
+        """Return split R-hat and effective sample size of predictions for some entries, of the priors and the noise.
+
+        Priors that are fixed after burn-in do not vary within a chain, and have neither; they are left out.
+
+        Parameters
+        ----------
+        observations : Observations
+            Best held-out ones; the first `max_entries` are looked at.
+        """
+        check_is_fitted(self)
+        check_parameters("diagnostics", {"max_entries": max_entries}, {"max_entries": integer(1)})
+        return agreement(by_chain(self.fitted_, observations, max_entries))
+
+    def to_arviz(self, observations: Observations, max_entries: int = 1000) -> Any:
+        """Return draws, answers and their log likelihood for ArviZ (extra `arviz`): a DataTree.
+
+        Its groups are `posterior`, `posterior_predictive`, `log_likelihood`, `observed_data` and `constant_data`, which
+        says how many answers of each user and item were learned from. Entries have the coordinates `of_user` and
+        `of_item`, to select and to group by.
+
+        Parameters
+        ----------
+        observations : Observations
+            Best held-out ones; the first `max_entries` are looked at.
+        """
+        check_is_fitted(self)
+        return for_arviz(self.fitted_, observations, max_entries)
+
+    def _moved(self, fitted: Posterior, change: Change) -> Posterior:
+        table, other = change.after, "Fit a model to all ratings instead."
+        if fitted.likelihood == "bernoulli" and not table.is_binary:
+            raise DataError(f"The draws are of yes and no, and the new ratings are others. {other}")
+        least = 1.0 if table.weights is None else float(table.weights.min())
+        if fitted.unobserved and fitted.unobserved >= least:
+            raise DataError(
+                f"What was not observed weighs {fitted.unobserved:g} in the draws, and a new rating weighs {least:g}, "
+                f"which must be more. {other}"
+            )
+        plan = self._plan(table, learned=False)
+        if plan.likelihood != fitted.likelihood:
+            raise DataError(
+                f"The draws are of likelihood '{fitted.likelihood}', which does not go with the new ratings. {other}"
+            )
+        plan = replace(plan, n_events=fitted.n_events, levels=fitted.levels, unobserved=fitted.unobserved)
+        notice(f"Fitting the {fitted.n_chains} chains again, each from its last draw.")
+        return drawn_again(fitted, change, plan, seed_for(self, table), self.n_jobs)
+
+    def _new_thetas(self, view: View) -> Floats:
+        return new_thetas(self.fitted_, view, self.n_jobs)
+
+    def _new_psis(self, view: View) -> NDArray[Any]:
+        return new_psis(self.fitted_, view)
+
+    @property
+    def _one_model(self) -> Fitted:
+        """The one model that stands for the draws: as near to their average as so many events with chances come."""
+        if self._read is None:
+            model = KolmogorovModel(self.n_events, levels="chances", random_state=0, n_jobs=self.n_jobs)
+            if self._distilled is None:
+                self._distilled, _ = learned(model, without_placed(self.fitted_), keep_interrupted=False)
+            self._read = with_placed(self._distilled, self.fitted_, placing_solvers(model, self._distilled))
+        return self._read
+
+    def _adopt(self, fitted: Posterior) -> Self:
+        self._distilled = self._read = None
+        return super()._adopt(fitted)
+
+    def _knowing(self, users: Newcomers | None, items: Newcomers | None) -> Self:
+        found = super()._knowing(users, items)
+        # Those who are placed by attributes have no part in it.
+        found._distilled = self._distilled
+        return found
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.max_seconds is not None and isinstance(self.execution, Dask):
+            raise ParameterError("'max_seconds' does not go with 'execution': chains on a cluster are not cut short.")
+
+    def _plan(self, table: Observations, *, learned: bool = True) -> Plan:
+        """Return what `fit` would sample of a table; the number of events may be a guess."""
+        return plan_of(self, table, learned=learned)

@@ -1,0 +1,131 @@
+"""Draws by chains: what tells whether the chains agree, what ArviZ takes, and what draws say of answers."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+from scipy.special import xlog1py, xlogy
+
+from kolmogorov._support.optional import installed, require
+from kolmogorov._support.typing import Floats, Rows
+from kolmogorov.data.observations import Observations
+from kolmogorov.data.trainable import check_any
+from kolmogorov.descent.emission import chances_of_yes
+from kolmogorov.draws.posterior import Posterior
+from kolmogorov.errors import DataError
+from kolmogorov.models import metrics
+from kolmogorov.models.ids import pair_rows
+
+#: What is not by chain and draw alone.
+_DIMENSIONS = {
+    "prediction": ["entry"],
+    "answer": ["entry"],
+    "user_noise": ["user"],
+    "user_answers": ["user"],
+    "item_answers": ["item"],
+}
+
+
+def by_chain(posterior: Posterior, observations: Observations, max_entries: int) -> dict[str, Floats]:
+    """Return predictions for some entries, priors and noise by name; float64[n_chains, n_samples, n]."""
+    check_any(observations, "to look at")
+    (users, items), _ = pair_rows(posterior, observations, None, "ignore")
+    draws = posterior.draws(users[:max_entries], items[:max_entries]).T
+    chains = {"prediction": draws.reshape(posterior.n_chains, -1, draws.shape[1])}
+    chains |= {name: numbers.reshape(posterior.n_chains, -1, 1) for name, numbers in posterior.priors.items()}
+    if posterior.likelihood == "gaussian":
+        noise = posterior.noise[:, posterior.user_seen]
+        chains["user_noise"] = np.sqrt(noise).reshape(posterior.n_chains, -1, noise.shape[1])
+    return chains
+
+
+def agreement(chains: dict[str, Floats]) -> dict[str, dict[str, Floats]]:
+    """Return split R-hat and effective sample size of all that varies within a chain."""
+    if next(iter(chains.values())).shape[1] < 4:
+        raise DataError("Diagnostics need at least 4 draws of each chain; raise n_samples.")
+    return {
+        name: {"rhat": metrics.split_rhat(draws), "ess": metrics.effective_size(draws)}
+        for name, draws in chains.items()
+        if np.ptp(draws, axis=1).max() > 1e-12 * np.abs(draws).max()
+    }
+
+
+def for_arviz(posterior: Posterior, observations: Observations, max_entries: int) -> Any:
+    """Return what ArviZ looks at: draws, what they say of answers, and the answers; all have names of users and items.
+
+    Along `entry` there are the coordinates `of_user` and `of_item`.
+    """
+    # The part of version 1 that makes data, which Python 3.11 has as well.
+    name = "arviz_base" if installed("arviz_base") else "arviz"
+    arviz = require(name, extra="arviz", purpose="posterior plots")
+    groups = groups_of(posterior, observations, max_entries)
+    whose = {"of_user": observations.users.ids[observations.user_rows()[:max_entries]]}
+    whose |= {"of_item": observations.items.ids[observations.item_rows()[:max_entries]]}
+    names = {"entry": [f"{user}, {item}" for user, item in zip(*whose.values(), strict=True)]}
+    names |= {"user": posterior.users.ids[posterior.user_seen].tolist()}
+    names |= {"item": posterior.items.ids[posterior.item_seen].tolist()}
+    found = arviz.from_dict(groups, coords=names, dims=_DIMENSIONS)
+    return found.map_over_datasets(partial(_named, whose=whose))
+
+
+def _named(group: Any, whose: dict[str, Any]) -> Any:
+    """Return a group in which entries say whose they are. No index: `az.loo` takes one along entries at most."""
+    if "entry" not in group.dims:
+        return group
+    return group.assign_coords({name: ("entry", np.asarray(ids)) for name, ids in whose.items()})
+
+
+def groups_of(posterior: Posterior, observations: Observations, max_entries: int) -> dict[str, dict[str, Any]]:
+    """Return ArviZ's groups: the first two axes of what was drawn are chains and draws."""
+    chains = by_chain(posterior, observations, max_entries)
+    single = {name: chains[name][..., 0] for name in posterior.priors}
+    users, items = _rows(posterior, observations, max_entries)
+    answers = observations.rescaled(posterior.scale).values[:max_entries]
+    weights = 1.0 if observations.weights is None else observations.weights[:max_entries]
+    likely = weights * log_likelihood(posterior, users, items, answers)
+    again = replicated(posterior, users, items, np.random.default_rng(0))
+    return {
+        "posterior": chains | single,
+        "posterior_predictive": {"answer": again.reshape(posterior.n_chains, -1, users.size)},
+        "log_likelihood": {"answer": likely.reshape(posterior.n_chains, -1, users.size)},
+        "observed_data": {"answer": answers},
+        "constant_data": {
+            "user_answers": posterior.user_counts[posterior.user_seen],
+            "item_answers": posterior.item_counts[posterior.item_seen],
+        },
+    }
+
+
+def _rows(posterior: Posterior, observations: Observations, max_entries: int) -> tuple[Rows, Rows]:
+    (users, items), _ = pair_rows(posterior, observations, None, "ignore")
+    return posterior.known_rows(users[:max_entries], items[:max_entries])
+
+
+def log_likelihood(posterior: Posterior, users: Rows, items: Rows, answers: Floats) -> Floats:
+    """Return the logarithm of the density, or of the probability, of answers in every draw; float64[n_draws, n]."""
+    said = _said(posterior, users, items)
+    if posterior.likelihood == "bernoulli":
+        chance: Floats = xlogy(answers, said) + xlog1py(1.0 - answers, -said)
+        return chance
+    deviation = posterior.noise_deviation[:, users]
+    density: Floats = -0.5 * ((answers - said) / deviation) ** 2 - np.log(deviation) - 0.5 * np.log(2.0 * np.pi)
+    return density
+
+
+def replicated(posterior: Posterior, users: Rows, items: Rows, rng: np.random.Generator) -> Floats:
+    """Draw an answer from every draw, with its noise; float64[n_draws, n]. Those with normal noise are not cut."""
+    said = _said(posterior, users, items)
+    if posterior.likelihood == "bernoulli":
+        return (rng.random(said.shape) < said).astype(np.float64)
+    noisy: Floats = said + posterior.noise_deviation[:, users] * rng.standard_normal(said.shape)
+    return noisy
+
+
+def _said(posterior: Posterior, users: Rows, items: Rows) -> Floats:
+    """Return theta . psi in every draw, or the chance of a yes that it means."""
+    factors = posterior.factors
+    theta, psi = factors.theta[:, users].astype(np.float64), factors.psi[:, items].astype(np.float64)
+    said: Floats = np.einsum("knd,knd->kn", theta, psi)
+    return chances_of_yes(said) if factors.hidden else said

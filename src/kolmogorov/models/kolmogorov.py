@@ -1,0 +1,398 @@
+"""`KolmogorovModel`: thetas on the simplex, and psis that say in which events an item happens."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, ClassVar, Literal, Self
+
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from kolmogorov._support.dealing import Threads
+from kolmogorov._support.progress import notice
+from kolmogorov._support.typing import Floats
+from kolmogorov._support.validation import (
+    AUTO,
+    BOOLEAN,
+    LARGEST_RIDGE,
+    NONE,
+    Requirement,
+    check_parameters,
+    one_of,
+    real,
+)
+from kolmogorov.cluster.dask import Dask
+from kolmogorov.data.changes import Change
+from kolmogorov.data.liking import liked
+from kolmogorov.data.view import View
+from kolmogorov.descent import fold_in, moving
+from kolmogorov.descent.distillation import gone_on
+from kolmogorov.descent.implicit import AveragedDescents
+from kolmogorov.descent.objective import Prior, usual_weight
+from kolmogorov.descent.point import Fitted, Sweep
+from kolmogorov.descent.trained import read_only
+from kolmogorov.draws.plan import likelihood_of
+from kolmogorov.draws.posterior import Posterior
+from kolmogorov.draws.warm import drawn_from
+from kolmogorov.errors import ParameterError
+from kolmogorov.gpu.cuda import Cuda
+from kolmogorov.models.event_model import COMMON_RULES, Auto, EventModel, lengths
+from kolmogorov.models.learning import (
+    Levels,
+    completed,
+    descended,
+    distilled,
+    problem_of,
+    quick_problem,
+    refuse_attributes,
+    why_ratings,
+)
+from kolmogorov.models.tables import learned_table
+from kolmogorov.models.updating import seed_for
+from kolmogorov.solvers import RowSolver, resolve
+
+#: lambda_u of the paper's Table V on MovieLens 100K, by the number of events.
+_USER_REG = {4: 10.0, 8: 30.0, 16: 40.0, 24: 60.0}
+#: What its runs leave open: the first step, the Armijo constants and the tolerance nearest to its Table II.
+_DESCENT: dict[str, Any] = {
+    "gamma": 100.0,
+    "n_draws": 100,
+    "tol": 1e-2,
+    "max_iter": 1_000,
+    "step": 0.2,
+    "shrink": 0.5,
+    "armijo": 0.3,
+    "initial_dual": 1.0,
+    "screened": True,
+}
+
+
+def paper_parameters(n_events: int, changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters of the paper's model with some events, and with changes to them."""
+    if "user_reg" not in changes and n_events not in _USER_REG:
+        raise ParameterError(
+            f"The paper prints lambda_u for {', '.join(map(str, _USER_REG))} events, got {n_events!r}. Pass 'user_reg'."
+        )
+    return {
+        "levels": 2,
+        "learn_from": "ratings",
+        "user_reg": _USER_REG.get(n_events),
+        "item_reg": 0.0,
+        "prior": "uniform",
+        "unobserved": 0.0,
+        "user_solver": "frank_wolfe",
+        "item_solver": resolve("binary", "enhanced_gd", **_DESCENT),
+        "max_iter": 20,
+        "tol": 0.0,
+        "n_init": 1,
+        **changes,
+    }
+
+
+#: The share of a table's ratings that must change, in one update or in several, for chains to go over it; by
+#: judgement. Below, only rows move.
+_SWEPT = 0.01
+_RULES: dict[str, Requirement] = COMMON_RULES | {
+    "levels": one_of((2, "chances")),
+    "learn_from": one_of(("draws", "ratings")),
+    "user_reg": real(0.0, LARGEST_RIDGE) | AUTO,
+    "item_reg": real(0.0, LARGEST_RIDGE) | AUTO,
+    "prior": one_of(("mean", "uniform")),
+    **lengths("max_iter", "n_init"),
+    "tol": real(0.0),
+    "keep_better": BOOLEAN,
+}
+
+
+class KolmogorovModel(EventModel):
+    """Learn Pr(X[u, i] = 1) = theta_u . psi_i with theta_u on the simplex and psi_i in {0, 1}^n_events.
+
+    Left to itself, the model is learned in two steps: a few short chains of draws complete the table, and the paper's
+    alternating descent learns theta and psi from the completed table. Or it is learned from the ratings alone, as the
+    paper does; `as_in_paper` sets everything so. Either way theta and psi are all that is kept: what is read is what
+    predicts.
+
+    Parameters
+    ----------
+    n_events : int or "auto"
+        Number of elementary events D. "auto" takes more for more ratings, and at most 16, so that they can be read.
+    levels : 2 or "chances"
+        What an item may be in an event. 2 is the paper's model: it happens or not. "chances" are any number from 0 to
+        1: how likely it happens there.
+    learn_from : {"draws", "ratings"}
+        What the descent goes over. Tables of more than five million ratings, or that only a cluster holds, are learned
+        from their ratings, and so are models with a ridge or a uniform prior; `learned_from_` says so.
+    user_reg : float or "auto"
+        From ratings: ridge on theta, how strongly a user is drawn to the prior. "auto" is 10.
+    item_reg : float or "auto"
+        From ratings: ridge on psi, the price of each event in an item's support. "auto" is 0.
+    prior : {"mean", "uniform"}
+        From ratings: what theta shrinks to, the mean theta of all users, learned along, or the uniform distribution.
+    unobserved : float or "auto"
+        What an entry that was not observed weighs, as a no, where an observation weighs one. For tables in which only
+        yes is recorded: clicks, purchases, visits. 0 leaves such entries out; "auto" settles a weight by the size of
+        the table, `unobserved_`. Such a table is completed by descents over any values instead of by draws.
+    user_solver, item_solver : str or object
+        How the users' and the items' small problems are solved; `kolmogorov.solvers.names` lists them. Any object will
+        do whose ``solve(gram, moment, start, seeds)`` takes arrays of shape (n, D, D), (n, D), (n, D) and (n,), and
+        returns points of shape (n, D); files do not hold it, and a loaded model has the usual solver.
+    max_iter : int or "auto"
+        Limit on sweeps of the descent; "auto" is 30, and 100 from ratings.
+    tol : float
+        Stop when a sweep lowers the objective by less than this share of it.
+    n_init : int or "auto"
+        Number of starts; the one with the lowest objective is kept. "auto" is 2, with up to
+        1,000 users and items 10, and 1 from ratings.
+    random_state : int, Generator, RandomState or None
+        The same seed gives the same bits on any number of threads.
+    n_jobs : int or None
+        Threads; -1 for all processors, None for one.
+    execution : kolmogorov.Dask or kolmogorov.Cuda, optional
+        A cluster or a GPU on which chains, or the descent over ratings, run instead of threads.
+    callback : callable, optional
+        Called after every sweep, of chains with a `SamplingProgress` and of the descent with a `Sweep`; returning True
+        ends the fit.
+    verbose : int
+        1 writes a line per sweep to standard error.
+    keep_better : bool
+        From ratings: a row keeps its point where its solver finds a worse one, and a sweep that raises the objective is
+        undone. False is the paper's Algorithm 4 to the letter, whose error may rise.
+    checkpoint : path, optional
+        From ratings: file of the state after every sweep, from which a killed fit goes on, to end with the same bits as
+        one that was never interrupted.
+
+    Attributes
+    ----------
+    theta_ : ndarray of shape (n_users, n_events)
+        The mixture of events that each user is; rows sum to 1.
+    psi_ : ndarray of shape (n_items, n_events)
+        Booleans; of chances numbers from 0 to 1.
+    learned_from_ : {"draws", "ratings"}
+        What the descent went over.
+    users_, items_ : Vocabulary
+        Raw ids, in the order of the rows of `theta_` and `psi_`.
+    scale_ : Scale
+        Maps probabilities to rating units.
+    history_ : list of Sweep
+        `objective`, `rmse`, `user_seconds`, `item_seconds` of every sweep of the descent. From draws the error is the
+        distance from what these say on average.
+    n_iter_ : int
+    n_features_in_ : int
+        Number of items.
+
+    Examples
+    --------
+    >>> import kolmogorov as km
+    >>> train, test = km.datasets.load("zoo").split(test_size=0.2, random_state=0)
+    >>> model = km.KolmogorovModel(n_events=5, random_state=0).fit(train)
+    >>> model.evaluate(test)["accuracy"] > 0.8
+    True
+    >>> (milk,) = model.items_.encode(["milk"])
+    >>> bool(abs(model.predict(model.users_.ids, "milk") - model.theta_ @ model.psi_[milk]).max() < 1e-9)
+    True
+
+    The paper's two-by-two example, of which one entry is missing, has a model without training error:
+
+    >>> example = km.KolmogorovModel(4, learn_from="ratings", user_reg=0.0, n_init=5, random_state=0)
+    >>> example.fit([[0.8, 0.4], [float("nan"), 0.6]]).predict([0, 0, 1], [0, 1, 1]).round(6).tolist()
+    [0.8, 0.4, 0.6]
+    """
+
+    fitted_: Fitted
+    # What the ridge draws psi to.
+    _item_prior: ClassVar[Literal["zero", "mean"]] = "zero"
+    _learned = Fitted
+    _rules = _RULES
+
+    def __init__(
+        self,
+        n_events: int | Auto = "auto",
+        *,
+        levels: Levels = 2,
+        learn_from: Literal["draws", "ratings"] = "draws",
+        user_reg: float | Auto = "auto",
+        item_reg: float | Auto = "auto",
+        prior: Prior = "mean",
+        unobserved: float | Auto = 0.0,
+        user_solver: str | RowSolver = "auto",
+        item_solver: str | RowSolver = "auto",
+        max_iter: int | Auto = "auto",
+        tol: float = 1e-4,
+        n_init: int | Auto = "auto",
+        random_state: Any = None,
+        n_jobs: int | None = -1,
+        execution: Cuda | Dask | None = None,
+        callback: Callable[[Any], Any] | None = None,
+        verbose: int = 0,
+        checkpoint: str | os.PathLike[str] | None = None,
+        keep_better: bool = True,
+    ) -> None:
+        self.n_events = n_events
+        self.levels = levels
+        self.learn_from = learn_from
+        self.user_reg = user_reg
+        self.item_reg = item_reg
+        self.prior = prior
+        self.unobserved = unobserved
+        self.user_solver = user_solver
+        self.item_solver = item_solver
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_init = n_init
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.execution = execution
+        self.callback = callback
+        self.verbose = verbose
+        self.checkpoint = checkpoint
+        self.keep_better = keep_better
+
+    @classmethod
+    def as_in_paper(cls, n_events: int, **changes: Any) -> Self:
+        """Return the model as the paper trains it (its Algorithm 4), every parameter set.
+
+        The uniform prior, lambda_u as printed for MovieLens 100K, mu_i = 0, Frank-Wolfe for the users, the enhanced
+        gradient descent with gamma = 100 and 100 roundings for the items, 20 sweeps from one start. The paper does not
+        print the descent's first step (here 0.2), its tolerance (1e-2) and its Armijo constants (0.3, 0.5): these come
+        nearest to its Table II. One thing is ours: an item keeps its support where rounding found a worse one, and a
+        sweep that makes the fit worse is undone; `keep_better=False` is Algorithm 4 without that.
+
+        Parameters
+        ----------
+        n_events : int
+            4, 8, 16 or 24, for which lambda_u is printed; any other number needs `user_reg`.
+        **changes
+            Parameters to set otherwise.
+
+        Examples
+        --------
+        >>> import kolmogorov as km
+        >>> model = km.KolmogorovModel.as_in_paper(8, random_state=0)
+        >>> model.learn_from, model.prior, model.user_reg, model.max_iter, model.item_solver.name
+        ('ratings', 'uniform', 30.0, 20, 'enhanced_gd')
+        """
+        return cls(n_events, **paper_parameters(n_events, changes))
+
+    # --- learning ---------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: None = None, *, users: Any = None, items: Any = None) -> Self:
+        """Learn from a table.
+
+        Parameters
+        ----------
+        X : Observations, sparse matrix or array, or dense array
+            Rows are users, columns are items. What a sparse matrix stores is observed, zeros included; in a
+            dense array NaN is missing. On a cluster: Observations, parquet files with columns user, item and value,
+            or what `kolmogorov.distributed_table` made.
+        y : None
+            Ignored; there because scikit-learn's pipelines pass it.
+        users, items : data frame or path, optional
+            Attributes, as for `BayesianKolmogorovModel.fit`, for the draws that complete the table. New users and items
+            are placed by them: see `introduce`.
+
+        After Ctrl-C the best so far is kept, where there is anything, with a warning and `interrupted_` set.
+        """
+        return self._fit(X, beside=(users, items))
+
+    def _fit(
+        self,
+        X: Any,
+        *,
+        drawn: Posterior | AveragedDescents | None = None,
+        keep_interrupted: bool = True,
+        beside: tuple[Any, Any] = (None, None),
+    ) -> Self:
+        """Learn from a table, or from draws that were made before; `beside` are frames of attributes of both sides."""
+        self._check_parameters()
+        execution = self.execution or Threads(self.n_jobs)
+        table = learned_table(execution, self, X)
+        why = why_ratings(self, table)
+        if why is not None:
+            refuse_attributes(beside, why)
+            if self.learn_from == "draws":
+                notice(f"Learning from the ratings: {why}.")
+            fitted, self.interrupted_ = descended(self, table, execution, keep_interrupted)
+            return self._adopt(fitted)
+        cut_short = False
+        if drawn is None:
+            drawn, cut_short = completed(self, table, execution, keep_interrupted, beside)
+        fitted, interrupted = distilled(self, drawn, keep_interrupted)
+        self.interrupted_ = interrupted or cut_short
+        return self._adopt(fitted)
+
+    # --- learned attributes -----------------------------------------------------------------------------
+
+    @property
+    def theta_(self) -> Floats:
+        """Event probabilities of each user."""
+        return read_only(self.fitted_.theta)
+
+    @property
+    def psi_(self) -> NDArray[Any]:
+        """Support of each item: booleans, or chances."""
+        return read_only(self.fitted_.psi)
+
+    @property
+    def learned_from_(self) -> str:
+        """What the descent went over, "draws" or "ratings"."""
+        return self.fitted_.learned_from
+
+    @property
+    def unobserved_(self) -> float:
+        """What an unobserved entry weighs, as a no; with "auto" what was settled for the table."""
+        if self.unobserved != "auto":
+            return float(self.unobserved)
+        table = self.fitted_.training
+        return usual_weight(len(table), table.n_users * table.n_items)
+
+    @property
+    def history_(self) -> list[Sweep]:
+        """One record per sweep."""
+        return list(self.fitted_.history)
+
+    @property
+    def n_iter_(self) -> int:
+        """Number of sweeps."""
+        return len(self.fitted_.history)
+
+    # --- inside -----------------------------------------------------------------------------------------
+
+    def liking(self, likes: float | None = None) -> KolmogorovModel:
+        """Return a model of liking: of whether the ratings of the training data are likes.
+
+        `likes` is the least like, on the probability scale; by default about half of the ratings are likes. Of yes and
+        no it is the model itself. What it says of items holds oftener beyond base rates than what one of ratings says.
+        """
+        check_is_fitted(self)
+        check_parameters("liking", {"likes": likes}, {"likes": real(0.0, 1.0) | NONE})
+        if self.fitted_.training.is_binary:
+            return self
+        model = KolmogorovModel(self.fitted_.n_events, random_state=self.random_state, n_jobs=self.n_jobs)
+        return model.fit(liked(self.fitted_.training, likes))
+
+    def _moved(self, fitted: Fitted, change: Change) -> Fitted:
+        problem = problem_of(self, fitted.n_events)
+        solvers = problem.user_solver, problem.item_solver
+        found = moving.moved(fitted, change, solvers, self.unobserved_, self.n_jobs)
+        # Of yes and no, chains as short bring nothing.
+        swept = found.n_changed >= _SWEPT * len(found.training) and likelihood_of(found.training) == "gaussian"
+        if fitted.learned_from == "ratings" or self.unobserved_ or not swept:
+            return found
+        seed = seed_for(self, change.after)
+        drawn = drawn_from(found, change.after, seed, self.n_jobs)
+        found = gone_on(found, drawn, quick_problem(self, fitted.n_events), seed, self.n_jobs)
+        return replace(found, n_changed=0)
+
+    def _new_thetas(self, view: View) -> Floats:
+        solver = problem_of(self, self.fitted_.n_events).user_solver
+        return fold_in.new_users(self.fitted_, view, solver, self.unobserved_, self.n_jobs)
+
+    def _new_psis(self, view: View) -> NDArray[Any]:
+        solver = problem_of(self, self.fitted_.n_events).item_solver
+        return fold_in.new_items(self.fitted_, view, solver, self.unobserved_, self.n_jobs)
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        problem_of(self, 1 if self.n_events == "auto" else int(self.n_events))

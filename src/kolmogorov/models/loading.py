@@ -1,0 +1,99 @@
+"""`load`: models back from files.
+
+A file may have been made by anybody. Its arrays are compared with what its kind declares (`fitted.files`), and what is
+made of them must satisfy the invariants of that kind before it is used. Parameters of a run (paths, threads, seeds,
+callbacks) are never taken from a file.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+
+from kolmogorov.data.levels import has_two
+from kolmogorov.descent.emission import NEARLY_SURE
+from kolmogorov.descent.files import read, refusing
+from kolmogorov.descent.point import Fitted
+from kolmogorov.draws.posterior import Posterior
+from kolmogorov.errors import InvariantError
+from kolmogorov.models.bayesian import BayesianKolmogorovModel
+from kolmogorov.models.fitted_lists import FittedLists
+from kolmogorov.models.kolmogorov import KolmogorovModel
+from kolmogorov.models.lists import ListModel
+from kolmogorov.models.recommender import NOT_STORED
+from kolmogorov.solvers import resolve
+
+_CLASSES: dict[str, Any] = {cls.__name__: cls for cls in (KolmogorovModel, BayesianKolmogorovModel, ListModel)}
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """Read a model written by its `save`.
+
+    A truncated, altered or foreign file raises `FileFormatError`. Nothing in a file is ever executed.
+
+    Returns
+    -------
+    KolmogorovModel, BayesianKolmogorovModel or ListModel
+        Whichever was saved.
+
+    Examples
+    --------
+    >>> import tempfile, os, kolmogorov as km
+    >>> model = km.KolmogorovModel(n_events=3, random_state=0).fit(km.datasets.load("toy"))
+    >>> path = os.path.join(tempfile.mkdtemp(), "toy.km")
+    >>> model.save(path)
+    >>> bool((km.load(path).theta_ == model.theta_).all())
+    True
+    """
+    meta, arrays = read(path, {name: cls._learned.SCHEMA for name, cls in _CLASSES.items()})
+    with refusing(path):
+        cls = _CLASSES[meta["kind"]]
+        model = cls(**_parameters(cls, meta["parameters"]))
+        model._check_parameters()
+        fitted = cls._learned.restored(meta, arrays)
+        fitted.validate()
+        _check_size(model, fitted.events if isinstance(fitted, FittedLists) else fitted)
+        _check_levels(model, fitted)
+        return model._adopt(fitted)
+
+
+# --- parameters --------------------------------------------------------------------------------------------------
+
+
+def _parameters(cls: Any, stored: Any) -> dict[str, Any]:
+    """Return the parameters of a file that may come from one."""
+    known = set(cls._get_param_names()) - set(NOT_STORED)
+    strange = sorted(set(stored) - known)
+    if strange:
+        raise InvariantError(f"the parameter {strange[0][:40]!r} does not belong into a file")
+    return {name: _solver(value) for name, value in stored.items()}
+
+
+def _check_size(model: Any, fitted: Any) -> None:
+    """The number of events stands in the parameters and in the arrays; later code believes either."""
+    if model.n_events not in ("auto", fitted.theta.shape[-1]):
+        raise InvariantError(f"n_events is {model.n_events}, but theta has {fitted.theta.shape[-1]} events")
+
+
+def _check_levels(model: Any, fitted: Any) -> None:
+    """What is asked of the levels stands in the parameters, and what they are in the arrays."""
+    asked = getattr(model, "levels", 2)
+    if isinstance(fitted, Fitted) and (fitted.psi.dtype == bool) != (asked == 2):
+        raise InvariantError("the parameter levels and psi do not belong together")
+    # With "auto" the table has decided, which may have been for two.
+    if isinstance(asked, str) or not isinstance(fitted, Posterior):
+        return
+    if has_two(asked):
+        asked = (0.0, 1.0) if fitted.likelihood == "gaussian" else NEARLY_SURE
+    if not np.array_equal(asked, fitted.levels):
+        raise InvariantError("the parameter levels and the levels of the items do not belong together")
+
+
+def _solver(value: Any) -> Any:
+    """Return a parameter: a solver where it is one, and its options may hold others."""
+    if isinstance(value, dict):
+        options = {option: _solver(inner) for option, inner in value["options"].items()}
+        return resolve(value["family"], value["solver"], **options)
+    return value

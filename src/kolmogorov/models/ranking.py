@@ -1,0 +1,135 @@
+"""The best items of somebody: which may be recommended, in which order, and as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kolmogorov._support.dealing import Threads
+from kolmogorov._support.typing import Floats, Rows
+from kolmogorov.data.view import View
+from kolmogorov.descent.trained import Trained
+from kolmogorov.gpu.lists import Lists
+from kolmogorov.models.ranking_kernels import best_items
+
+#: An item that fewer people were observed with is not recommended, unless that leaves too little to choose from.
+ENOUGH = 5
+#: Items to choose from, at least, for each that is asked for, and in all. By judgement, as the two around it.
+_CHOICE, _LEAST_CHOICE = 4, 40
+#: Share of the draws that a lower bound leaves below it.
+LOWER = 0.1
+#: Scores that one thread goes through before others could have begun.
+_MANY = 1 << 17
+
+
+def least_count(counts: NDArray[np.int64], n: int, given: int | None = None) -> int:
+    """Return the least number of observations of an item that is recommended: as given, or by default.
+
+    What few people were observed with fits their answers too well and tends to the top.
+
+    Examples
+    --------
+    >>> least_count(np.array([90, 80, 3] * 40), n=10), least_count(np.array([2, 1, 1]), n=10)
+    (5, 1)
+    """
+    if given is not None:
+        return int(given)
+    most = np.sort(counts[counts > 0])[::-1]
+    wanted = min(most.size, max(_CHOICE * n, _LEAST_CHOICE))
+    return int(min(ENOUGH, most[wanted - 1])) if wanted else 1
+
+
+@dataclass(frozen=True, eq=False)
+class Askers:
+    """People who want lists: what is known of them, and how they are answered."""
+
+    ids: list[str]
+    #: Their rows in `seen`; the row past the last for somebody who was observed with nothing.
+    rows: Rows
+    #: What they were observed with, which is not recommended again.
+    seen: View
+    #: For a part of them the probabilities of all items; with a share, what all but this share of the draws exceed.
+    said: Callable[[slice, float | None], Floats]
+    #: The share by whose bounds lists are ordered; None where they are ordered by probabilities.
+    lower: float | None
+    #: The lists of all at once, or None, given whose observations are left out, counts, the length and the least count.
+    elsewhere: Callable[[Rows, NDArray[np.int64], int, int], Lists | None] | None = None
+    #: Scores held at once.
+    room: int = 1 << 22
+
+    def columns(self, fitted: Trained, n: int, min_count: int | None, *, exclude_seen: bool) -> dict[str, NDArray[Any]]:
+        """Return everybody's n best items as columns: whose list, the item, its probability and so on."""
+        ids = np.array(self.ids, dtype=object)
+        rows = self.rows if exclude_seen else np.full_like(self.rows, self.seen.indptr.size - 1)
+        least = least_count(fitted.item_counts, n, min_count)
+        counts = fitted.item_counts if min_count is not None else _with_placed(fitted, least)
+        parts = []
+        for first, (chosen, probability, lower) in self._lists(rows, counts, n, least):
+            there = chosen >= 0
+            columns = {"user": ids[first + np.nonzero(there)[0]]}
+            columns |= as_columns(fitted, chosen[there], probability[there])
+            parts.append(columns if lower is None else columns | {"lower": lower[there]})
+        return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]} if parts else {}
+
+    def _lists(self, rows: Rows, counts: NDArray[np.int64], n: int, least: int) -> Iterator[tuple[int, Lists]]:
+        """Yield the number of the first of some people, and their lists: so few that their scores fit into memory."""
+        found = None if self.elsewhere is None else self.elsewhere(rows, counts, n, least)
+        if found is not None:
+            yield 0, found
+            return
+        some = max(1, self.room // max(counts.size, 1))
+        for first in range(0, len(self.ids), some):
+            part = slice(first, first + some)
+            scores = [self.said(part, lower) for lower in dict.fromkeys((None, self.lower))]
+            chosen = best(scores[-1], rows[part], self.seen, counts, n, least)
+            shown = [np.take_along_axis(score, np.maximum(chosen, 0), axis=1) for score in scores]
+            yield first, (chosen, shown[0], shown[1] if self.lower is not None else None)
+
+
+def _with_placed(fitted: Trained, least: int) -> NDArray[np.int64]:
+    """Return the observations of items; those that attributes place count as having enough to be listed."""
+    placed = fitted.item_known & ~fitted.item_seen
+    return np.where(placed, least, fitted.item_counts) if placed.any() else fitted.item_counts
+
+
+def best(scores: Floats, users: Rows, seen: View, counts: NDArray[np.int64], n: int, min_count: int) -> Rows:
+    """Return each row's n items with the largest scores and enough observations, but for those seen; -1 for none.
+
+    Ties go to the item with more observations, then to the smaller row number.
+    """
+    if len(scores) == 1:
+        # The first kernel of a process takes longer to load than one list to sort.
+        hidden = counts < min_count
+        if users[0] < seen.indptr.size - 1:
+            hidden[seen.indices[seen.indptr[users[0]] : seen.indptr[users[0] + 1]]] = True
+        order = np.lexsort((-counts, -np.floor(scores[0] * 1e12 + 0.5)))
+        return order[~hidden[order]][None, :n]
+    out = np.empty((len(scores), min(n, counts.size)), dtype=np.int64)
+
+    def share(first: int, last: int) -> None:
+        rows = users[first:last]
+        best_items(scores[first:last], rows, seen.indptr, seen.indices, counts, min_count, out[first:last])
+
+    with Threads(-1 if scores.size > _MANY else None) as dealer:
+        dealer.deal(share, len(scores), 1)
+    return out
+
+
+def as_columns(fitted: Trained, rows: Rows, probability: Floats) -> dict[str, NDArray[Any]]:
+    """Put chosen items into columns for people: id, title where there is one, what is predicted, observations."""
+    columns = {"item": fitted.items.ids[rows]}
+    if fitted.items.labels is not None:
+        columns["title"] = fitted.items.labels[rows]
+    return columns | predicted_columns(fitted, probability) | {"count": fitted.item_counts[rows]}
+
+
+def predicted_columns(fitted: Trained, found: Floats) -> dict[str, Floats]:
+    """Put what is predicted into columns for people: probability and rating, of lists a score."""
+    if fitted.has_scores:
+        return {"score": found}
+    probability = np.clip(found, 0.0, 1.0)
+    return {"probability": probability, "rating": fitted.scale.rating(probability)}

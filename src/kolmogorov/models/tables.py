@@ -1,0 +1,131 @@
+"""What scikit-learn hands to an estimator, as observations: sparse and dense tables, data frames."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_non_negative, validate_data
+
+from kolmogorov._support.progress import warn
+from kolmogorov.cluster.dask import Dask
+from kolmogorov.cluster.shards import DistributedTable, is_distributed
+from kolmogorov.data import Observations, Vocabulary
+from kolmogorov.data.columns import usual_columns
+from kolmogorov.data.doubts import refuse_list, refuse_scales
+from kolmogorov.data.observations import NotNumbersError, dense_of
+from kolmogorov.data.sources import is_table
+from kolmogorov.data.trainable import check_any, check_trainable
+from kolmogorov.errors import DataError, KolmogorovWarning
+
+_EXPECTED = "Expected Observations, or a table of numbers with one row per user and one column per item"
+
+
+def table_of(model: Any, X: Any, *, reset: bool) -> Observations:
+    """Turn whatever `fit` (with `reset`) and `transform` take into observations over the model's items."""
+    if isinstance(X, Observations):
+        if reset and hasattr(model, "feature_names_in_"):
+            del model.feature_names_in_
+        return X if reset else X.rescaled(model.fitted_.scale)
+    if isinstance(X, DistributedTable):
+        raise DataError("This table is in a cluster; fit it with execution=kolmogorov.Dask(client).")
+    if reset and is_table(X) and {"user", "item"} <= usual_columns(_names(X)).keys():
+        if hasattr(model, "feature_names_in_"):
+            del model.feature_names_in_
+        return Observations.from_frame(X)
+    X = _arraylike(X, getattr(model, "feature_names_in_", None) if not reset else None)
+    try:
+        table = validate_data(
+            model,
+            X,
+            reset=reset,
+            accept_sparse=("csr", "csc", "coo"),
+            dtype=np.float64,
+            ensure_all_finite="allow-nan",
+        )
+    except (TypeError, ValueError) as error:
+        kind = NotNumbersError if isinstance(error, TypeError) else DataError
+        raise kind(f"{_EXPECTED}: {error}") from None
+    check_non_negative(table, type(model).__name__)
+    sparse = hasattr(table, "tocoo")
+    make = Observations.from_scipy if sparse else Observations.from_dense
+    if reset:
+        if not sparse and is_table(X):
+            refuse_scales("The frame", _names(X), list(table.T), [False] * table.shape[1])
+        observations = make(table)
+        index, columns = (getattr(X, name, None) if hasattr(X, "iloc") else None for name in ("index", "columns"))
+        users, items = _labels(index, "row"), _labels(columns, "column")
+        if items is None and hasattr(model, "feature_names_in_"):
+            items = Vocabulary(model.feature_names_in_)
+        return Observations(
+            users or observations.users, items or observations.items, observations.rows, observations.scale
+        )
+    scale = model.fitted_.scale
+    scaling = "max" if scale.minimum == 0.0 else "minmax"
+    observations = make(table, minimum=scale.minimum, maximum=scale.maximum, scaling=scaling)
+    return Observations(observations.users, model.fitted_.items, observations.rows, observations.scale)
+
+
+def learned_table(execution: Any, model: Any, X: Any) -> Any:
+    """Return what `fit` was given as engines of an execution take it: observations here, or a table in a cluster."""
+    if not (isinstance(execution, Dask) and is_distributed(X)):
+        return table_of(model, X, reset=True)
+    if hasattr(model, "feature_names_in_"):
+        del model.feature_names_in_
+    return X
+
+
+def learnable(model: Any, X: Any, *, only_yes: bool = False) -> Observations:
+    """Return what `fit` takes as observations that are intact and can be learned from."""
+    observations = table_of(model, X, reset=True)
+    observations.rows.check_intact()
+    check_trainable(observations, only_yes=only_yes)
+    return observations
+
+
+def check_evaluable(observations: Any) -> Observations:
+    """Return what `evaluate` was given, if it is observations and there are some."""
+    if not isinstance(observations, Observations):
+        raise DataError(
+            f"evaluate takes Observations, got {type(observations).__name__}. Make them with "
+            "Observations.from_frame, from_arrays, from_scipy or from_dense."
+        )
+    check_any(observations, "to compare predictions with")
+    return observations
+
+
+def _arraylike(X: Any, known_columns: Any) -> Any:
+    """Refuse what is no table, and keep what scikit-learn would lose: masks, and that a frame is a list of ratings."""
+    if isinstance(X, (str, os.PathLike)):
+        raise DataError(f"Expected a table, got the text {str(X)!r}. Read files with kolmogorov.read_ratings.")
+    if hasattr(X, "tocoo"):
+        return X
+    array = dense_of(X)
+    # A frame with the columns that were learned from is a table, whatever they are called.
+    if known_columns is None or not is_table(X) or list(known_columns) != _names(X):
+        refuse_list(array)
+    return X if is_table(X) else array
+
+
+def _names(frame: Any) -> list[Any]:
+    return list(getattr(frame, "column_names", None) or frame.columns)
+
+
+def _labels(index: Any, what: str) -> Vocabulary | None:
+    """Return the labels of a pandas frame as ids, where they are distinct strings or rising integers."""
+    if index is None or not len(index) or not index.is_unique:
+        return None
+    labels = np.asarray(index)
+    if labels.dtype.kind in "iu":
+        if (labels[1:] > labels[:-1]).all():
+            return Vocabulary(map(str, labels.tolist()))
+        warn(
+            f"The {what} labels of the frame are integers out of order and are not used as ids: {what}s are numbered "
+            "from 0. Sort the frame, or make the labels strings.",
+            KolmogorovWarning,
+        )
+        return None
+    if all(isinstance(label, str) for label in labels.tolist()):
+        return Vocabulary(labels.tolist())
+    return None

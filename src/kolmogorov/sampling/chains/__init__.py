@@ -1,1 +1,0 @@
-"""Markov chains over Kolmogorov models: where they start, and their sweeps."""

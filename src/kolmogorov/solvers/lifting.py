@@ -1,0 +1,57 @@
+"""From {0,1}^D to {-1,+1}^(D+1) and back: the homogenised problem behind the semidefinite relaxation.
+
+With x = (s + 1) / 2 the value x^T S x - 2 x^T v equals [1 s] A [1 s]^T + constant, where
+A = [[0, a/2], [a/2, S/4]], a = S 1 / 2 - v and constant = 1^T S 1 / 4 - 1^T v.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kolmogorov._support.jit import kernel
+from kolmogorov._support.randomness import fill_normal
+from kolmogorov.solvers.stopping_kernels import stopped
+
+
+@kernel
+def lift(gram, moment, lifted):
+    """Write A to `lifted`, of size (D+1) x (D+1); return the constant."""
+    size = moment.size
+    constant = 0.0
+    lifted[0, 0] = 0.0
+    for d in range(size):
+        row = 0.0
+        for e in range(size):
+            row += gram[d, e]
+            lifted[d + 1, e + 1] = 0.25 * gram[d, e]
+        half = 0.25 * row - 0.5 * moment[d]
+        lifted[0, d + 1] = half
+        lifted[d + 1, 0] = half
+        constant += 0.25 * row - moment[d]
+    return constant
+
+
+@kernel
+def best_rounding(lifted, factor, n_draws, state, stop, x):
+    """Round Gaussian draws with covariance factor factor^T to signs and keep the best (the paper's Algorithm 3).
+
+    `lifted` is A, `factor`, float64[n, k], is L with X* = L L^T. The best of `n_draws` points, or of those that were
+    drawn before `stop` was set, is written to `x`, float64[n - 1]. Takes and returns the state of a random stream.
+    """
+    n, rank = factor.shape
+    draw = np.empty(max(rank, 1))
+    signs = np.empty(n)
+    best = np.inf
+    for _ in range(n_draws):
+        if stopped(stop):
+            break
+        state = fill_normal(state, draw)
+        sample = np.dot(factor, draw[:rank])
+        for i in range(n):
+            signs[i] = -1.0 if sample[i] < 0.0 else 1.0
+        value = np.dot(signs, np.dot(lifted, signs))
+        if value < best:
+            best = value
+            for i in range(n - 1):
+                x[i] = 0.5 * (signs[0] * signs[i + 1] + 1.0)
+    return state

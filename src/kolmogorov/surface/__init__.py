@@ -1,1 +1,0 @@
-"""What every model can do, written once: ids to rows, predictions, recommendations, tables in."""
