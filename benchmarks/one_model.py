@@ -91,7 +91,7 @@ def cost() -> None:
         train = movielens(name).split(0.2, random_state=0)[0]
         _, whole = timed(lambda train=train: km.KolmogorovModel(random_state=0).fit(train))
         drawn, _ = completed(km.KolmogorovModel(random_state=0), train, Threads(-1), keep_interrupted=False)
-        _, completing = timed(lambda drawn=drawn: CompletedTable.of(drawn))
+        _, completing = timed(lambda drawn=drawn: CompletedTable.of(drawn, drawn.factors))
         again = km.KolmogorovModel(random_state=0)
         _, distilling = timed(lambda again=again, train=train, drawn=drawn: again._fit(train, drawn=drawn))
         plain = km.KolmogorovModel(16, learn_from="ratings", max_iter=20, tol=0.0, random_state=0)
@@ -203,8 +203,8 @@ def _weighed(weights: Weights) -> Iterator[None]:
     """Let the users and items of completed tables count otherwise."""
     usual = CompletedTable.of
 
-    def changed(drawn: Any, unobserved: float = 0.0) -> CompletedTable:
-        found = usual(drawn, unobserved)
+    def changed(drawn: Any, factors: Any, unobserved: float = 0.0) -> CompletedTable:
+        found = usual(drawn, factors, unobserved)
         sides = ((drawn.user_counts, drawn.user_seen), (drawn.item_counts, drawn.item_seen))
         plain = [np.where(seen, weights(counts.astype(float)), 0.0) for counts, seen in sides]
         users, items = (each / each.sum() for each in plain)

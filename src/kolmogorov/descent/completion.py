@@ -19,6 +19,7 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtr
 from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_limits
 
@@ -26,13 +27,11 @@ from kolmogorov._support.dealing import Threads
 from kolmogorov._support.seeds import row_seeds
 from kolmogorov._support.typing import Floats
 from kolmogorov.data.observations import Observations
-from kolmogorov.descent.emission import chances_of_yes
 from kolmogorov.descent.engine import Run, State
 from kolmogorov.descent.half_step import ITEM_SIDE, USER_SIDE, solved_rows
-from kolmogorov.descent.implicit import AveragedDescents
 from kolmogorov.descent.objective import Problem
 from kolmogorov.descent.point import Sweep
-from kolmogorov.descent.trained import Factors, Trained
+from kolmogorov.descent.trained import NOISE, Counted, Factors
 from kolmogorov.solvers import RowSolver
 
 #: Columns of the two matrices, by judgement: what a model of 32 events is learned from changes no more beyond.
@@ -137,7 +136,8 @@ class _YesTable(_MeanTable):
             users = slice(first, min(first + some, n_users))
             total = np.zeros((users.stop - first, n_items))
             for theta, psi in zip(self._theta, self._psi, strict=True):
-                total += chances_of_yes(theta[users].astype(np.float32) @ psi.astype(np.float32).T)
+                said = theta[users].astype(np.float32) @ psi.astype(np.float32).T
+                total += ndtr((said - np.float32(0.5)) * np.float32(1.0 / np.sqrt(NOISE)))
             yield users, total / len(self._theta)
 
 
@@ -165,17 +165,16 @@ class CompletedTable:
     training: Observations
 
     @classmethod
-    def of(cls, drawn: Trained | AveragedDescents, unobserved: float = 0.0) -> CompletedTable:
+    def of(cls, drawn: Counted, factors: Factors, unobserved: float = 0.0) -> CompletedTable:
         """Let models complete the table that they were learned from.
 
         A cell weighs as much as it is likely to be asked for: its user's ratings times its item's. Where the
         unobserved counts as a no every cell is one that was observed, and weighs the same.
         """
-        assert drawn.factors is not None
         sides = ((drawn.user_counts, drawn.user_seen), (drawn.item_counts, drawn.item_seen))
         plain = [np.where(seen, 1.0 if unobserved else counts + _EXTRA, 0.0) for counts, seen in sides]
         users, items = (weights / weights.sum() for weights in plain)
-        completion = Completion.of(drawn.factors).averaged(drawn.user_seen, drawn.item_seen)
+        completion = Completion.of(factors).averaged(drawn.user_seen, drawn.item_seen)
         return cls(completion, users, items, drawn.training)
 
 

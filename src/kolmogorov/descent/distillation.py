@@ -18,18 +18,16 @@ from kolmogorov._support.threads import one_blas_thread
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data.observations import Observations
 from kolmogorov.data.view import View
-from kolmogorov.descent.attribute_maps import Placing
+from kolmogorov.descent.attribute_maps import Attributed, Placing
 from kolmogorov.descent.completion import CompletedTable, CompletionEngine
 from kolmogorov.descent.engine import State
 from kolmogorov.descent.fold_in import placed
 from kolmogorov.descent.half_step import ITEM_SIDE, USER_SIDE
-from kolmogorov.descent.implicit import AveragedDescents
 from kolmogorov.descent.multi_start import MultiStart
 from kolmogorov.descent.objective import Problem
 from kolmogorov.descent.placed import placing_of
 from kolmogorov.descent.point import Fitted, Pull, Sweep
-from kolmogorov.descent.trained import Trained, by_users, checked
-from kolmogorov.draws.posterior import Posterior
+from kolmogorov.descent.trained import Counted, Factors, by_users, checked
 from kolmogorov.solvers import RowSolver, resolve
 from kolmogorov.solvers.binary import EXACT_LIMIT
 from kolmogorov.solvers.registry import usual
@@ -122,21 +120,22 @@ class Distillation:
     keep_interrupted: bool = False
     n_jobs: int | None = -1
 
-    def of(self, drawn: Trained | AveragedDescents, noise: Floats, unobserved: float = 0.0) -> tuple[Fitted, bool]:
+    def of(self, drawn: Counted, factors: Factors, noise: Floats, unobserved: float = 0.0) -> tuple[Fitted, bool]:
         """Return the model nearest to the average of many, and whether Ctrl-C ended the search for it.
 
         Parameters
         ----------
-        drawn : Trained or Average
-            With factors.
+        drawn : Counted
+            What they were learned from.
+        factors : Factors
+            What they say.
         noise : float64[n_users]
             The variance of answers around the average.
         unobserved : float
             What an entry that was not observed weighs, as a no.
         """
-        assert drawn.factors is not None
         with one_blas_thread(), Threads(self.n_jobs) as dealer:
-            target = CompletedTable.of(drawn, unobserved)
+            target = CompletedTable.of(drawn, factors, unobserved)
             engine = CompletionEngine(self.problem, target, dealer)
             run = MultiStart(
                 engine,
@@ -146,11 +145,11 @@ class Distillation:
                 max_iter=self.max_iter,
                 tol=self.tol,
                 on_sweep=self.on_sweep,
-                start=engine.grouped_start(drawn.factors, self.n_events),
+                start=engine.grouped_start(factors, self.n_events),
                 keep_interrupted=self.keep_interrupted,
             ).run()
         theta, psi = run.state.theta.copy(), run.state.psi
-        placings = _placings(drawn, run.state, target)
+        placings = _placings(drawn, factors, run.state, target)
         if target.training.is_binary and not unobserved:
             theta = _hedged(theta, psi, target)
         theta[~drawn.user_seen] = theta[drawn.user_seen].mean(axis=0)
@@ -172,16 +171,14 @@ class Distillation:
         return checked(fitted), run.interrupted
 
 
-def _placings(drawn: Trained | AveragedDescents, state: State, target: CompletedTable) -> dict[str, Placing]:
+def _placings(drawn: Counted, factors: Factors, state: State, target: CompletedTable) -> dict[str, Placing]:
     """Return how attributes place users and items in the events of a state, where draws know any."""
     found: dict[str, Placing] = {}
-    if not isinstance(drawn, Posterior):
-        return found
-    theta, psi = drawn.factors.theta[:, :-1], drawn.factors.psi[:, :-1]
-    if drawn.user_attributes is not None:
+    theta, psi = factors.theta[:, :-1], factors.psi[:, :-1]
+    if isinstance(drawn.user_attributes, Attributed):
         partners = psi, state.psi, target.item_weights
         found["user_attributes"] = placing_of(drawn.user_attributes, *partners, of_users=True)
-    if drawn.item_attributes is not None:
+    if isinstance(drawn.item_attributes, Attributed):
         partners = theta, state.theta, target.user_weights
         found["item_attributes"] = placing_of(drawn.item_attributes, *partners, of_users=False)
     return found
@@ -244,13 +241,15 @@ def usual_events(n_ratings: int, n_users: int, n_items: int) -> int:
 _SWEEPS = 3
 
 
-def gone_on(fitted: Fitted, drawn: Posterior, problem: Problem, seed: int, n_jobs: int | None) -> Fitted:
+def gone_on(
+    fitted: Fitted, drawn: Counted, factors: Factors, noise: Floats, problem: Problem, seed: int, n_jobs: int | None
+) -> Fitted:
     """Return the model nearby that is nearest to what draws of the same users and items say on average.
 
     Of the problem the row solvers are used. Events keep their numbers; pulls stay as they are.
     """
     with one_blas_thread(), Threads(n_jobs) as dealer:
-        engine = CompletionEngine(problem, CompletedTable.of(drawn), dealer)
+        engine = CompletionEngine(problem, CompletedTable.of(drawn, factors), dealer)
         state = State(fitted.theta, fitted.psi.astype(np.float64), fitted.population)
         for index in range(1, _SWEEPS + 1):
             state, sweep = engine.sweep(state, index, seed)
@@ -259,4 +258,4 @@ def gone_on(fitted: Fitted, drawn: Posterior, problem: Problem, seed: int, n_job
     # Nobody has answered for those whom attributes place.
     users, items = fitted.user_known & ~fitted.user_seen, fitted.item_known & ~fitted.item_seen
     theta[users], psi[items] = fitted.theta[users], fitted.psi[items]
-    return checked(replace(fitted, theta=theta, psi=psi, noise=drawn.answer_variance + sweep.rmse**2))
+    return checked(replace(fitted, theta=theta, psi=psi, noise=noise + sweep.rmse**2))

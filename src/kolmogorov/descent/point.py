@@ -22,9 +22,8 @@ from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data import Observations
 from kolmogorov.data.levels import middles
 from kolmogorov.descent.attribute_maps import Placing, Side
-from kolmogorov.descent.averages import answer_shares
 from kolmogorov.descent.files import TRAINING, Arrays, Parts, Schema, count, restored_training, stored_training
-from kolmogorov.descent.trained import Factors, Trained
+from kolmogorov.descent.trained import Factors, Trained, answer_shares
 from kolmogorov.errors import InvariantError
 from kolmogorov.solvers.products import pair_products
 

@@ -5,16 +5,17 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import erf, exp, pi, sqrt
 from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kolmogorov._support.jit import kernel
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data import Observations, Scale, Vocabulary
 from kolmogorov.data.liking import least_like
 from kolmogorov.descent.attribute_maps import Placed, placed_rows
-from kolmogorov.descent.averages import tilt
 from kolmogorov.descent.files import Arrays, Parts, Schema
 from kolmogorov.errors import FitError, InvariantError
 
@@ -22,6 +23,15 @@ from kolmogorov.errors import FitError, InvariantError
 _BLOCK = 1 << 22
 #: Ratings looked at to find the points of their scale, and how many these may be; by judgement.
 _LOOK, _MOST_POINTS = 1 << 20, 64
+#: Steps at most, and how near the mean has to come, as a share of the scale: to rounding.
+_TILTS, _NEAR = 200, 1e-13
+#: The least that any rating is given before the tilt: no mean is impossible.
+_LEAST = 1e-12
+#: The steepest tilt, in exponents from a rating to the one that is nearest to it. By judgement.
+_STEEPEST = 64.0
+#: The variance of a hidden rating's noise. With it the chance of a yes is about what is said, where that is near one
+#: half.
+NOISE = 1.0 / (2.0 * pi)
 T = TypeVar("T", bound="Trained")
 
 
@@ -245,3 +255,85 @@ def read_only(array: NDArray[Any]) -> NDArray[Any]:
 def by_users(observations: Observations) -> Observations:
     """Return the same observations without the order by items, which a model does not need to keep."""
     return observations.over()
+
+
+# --- distributions over a rating scale, tilted until their means are what is predicted --------------------------------
+
+
+@kernel
+def answer_shares(theta, psi, deviation, users, items, cuts, out):
+    """Write each pair's probability of a new answer between neighbouring cuts: normal noise around every draw."""
+    size, draws = theta.shape[2], theta.shape[0]
+    for n in range(users.size):
+        for k in range(draws):
+            centre = 0.0
+            for d in range(size):
+                centre += theta[k, users[n], d] * psi[k, items[n], d]
+            spread = deviation[k, users[n]] * sqrt(2.0)
+            below = 0.0
+            for c in range(cuts.size):
+                upto = 0.5 * (1.0 + erf((cuts[c] - centre) / spread))
+                out[n, c] += (upto - below) / draws
+                below = upto
+            out[n, cuts.size] += (1.0 - below) / draws
+
+
+@kernel
+def tilt(points, means, out):
+    """Change distributions over `points` as little as possible so that they have given means.
+
+    Of all with that mean, the nearest in Kullback and Leibler's sense is proportional to out[n, k] exp(s points[k]).
+    Newton's steps find s, and halves of what is left where one would leave it. A mean at an end of the points, or
+    beyond, puts everything there.
+
+    Parameters
+    ----------
+    points : float64[K]
+        Increasing, at least two.
+    means : float64[n]
+    out : float64[n, K]
+        Shares, which need not sum to 1; distributions on return.
+    """
+    size = points.size
+    first, span = points[0], points[size - 1] - points[0]
+    nearest = span
+    for k in range(1, size):
+        nearest = min(nearest, points[k] - points[k - 1])
+    steepest = _STEEPEST * span / nearest
+    for n in range(means.size):
+        wanted = (means[n] - first) / span
+        if wanted <= _NEAR or wanted >= 1.0 - _NEAR:
+            for k in range(size):
+                out[n, k] = 0.0
+            out[n, 0 if wanted <= _NEAR else size - 1] = 1.0
+            continue
+        for k in range(size):
+            out[n, k] = max(out[n, k], _LEAST)
+        low, high, slope = -steepest, steepest, 0.0
+        for _ in range(_TILTS):
+            total, mean, square = 0.0, 0.0, 0.0
+            for k in range(size):
+                place = (points[k] - first) / span
+                # From the end that the tilt lifts, so that nothing overflows.
+                part = out[n, k] * exp(slope * (place - (1.0 if slope > 0.0 else 0.0)))
+                total += part
+                mean += part * place
+                square += part * place * place
+            mean /= total
+            missing = wanted - mean
+            if abs(missing) <= _NEAR:
+                break
+            if missing > 0.0:
+                low = slope
+            else:
+                high = slope
+            spread = square / total - mean * mean
+            step = missing / spread if spread > 0.0 else 0.0
+            slope = slope + step if low < slope + step < high and step != 0.0 else 0.5 * (low + high)
+        total = 0.0
+        for k in range(size):
+            place = (points[k] - first) / span
+            out[n, k] *= exp(slope * (place - (1.0 if slope > 0.0 else 0.0)))
+            total += out[n, k]
+        for k in range(size):
+            out[n, k] /= total

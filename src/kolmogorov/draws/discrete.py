@@ -10,9 +10,9 @@ import numpy as np
 
 from kolmogorov._support.seeds import generator
 from kolmogorov._support.typing import Floats
-from kolmogorov.descent.emission import CHANCES, POSITION
 from kolmogorov.descent.half_step import ITEM_SIDE, USER_SIDE
 from kolmogorov.draws.chain import LEVEL_COST, PRIORS, Chain, ChainState, Codes
+from kolmogorov.draws.emission import CHANCES, POSITION
 from kolmogorov.draws.emission_kernels import draw_emissions, draw_emitted
 
 #: Sweeps in which the Dirichlet prior of theta stays as it starts. By judgement.

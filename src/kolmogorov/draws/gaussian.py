@@ -12,9 +12,10 @@ from kolmogorov._support.seeds import generator, row_seeds
 from kolmogorov._support.typing import Floats
 from kolmogorov.data.view import View
 from kolmogorov.descent.half_step import ITEM_SIDE, USER_SIDE
-from kolmogorov.descent.hidden import NOISE, draw_hidden
+from kolmogorov.descent.trained import NOISE
 from kolmogorov.draws.chain import LEVEL_COST, PRIORS, USER_ROUNDS, Chain, ChainState, Codes, psi_variance
 from kolmogorov.draws.gaussian_kernels import draw_psis, draw_thetas
+from kolmogorov.draws.hidden import draw_hidden
 from kolmogorov.draws.priors import NoisePrior, redrawn_shape, stepped
 from kolmogorov.solvers.products import residual_squares
 

@@ -9,7 +9,7 @@ import numpy as np
 from kolmogorov._support.typing import Floats
 from kolmogorov.data import Observations
 from kolmogorov.data.levels import MOST_LEVELS, Levels, has_two, step_of
-from kolmogorov.descent.emission import NEARLY_SURE, hides_ratings
+from kolmogorov.draws.emission import NEARLY_SURE, hides_ratings
 from kolmogorov.errors import ParameterError
 
 #: Levels of ratings that are hidden behind yes and no, which nothing bounds: as many as a file holds. By judgement.

@@ -13,13 +13,14 @@ from kolmogorov._support.threads import one_blas_thread
 from kolmogorov._support.typing import Floats
 from kolmogorov.data.levels import nearest
 from kolmogorov.data.view import View
-from kolmogorov.descent.emission import CHANCES, POSITION
 from kolmogorov.descent.half_step import ITEM_SIDE, USER_SIDE
-from kolmogorov.descent.hidden import NOISE, draw_hidden
+from kolmogorov.descent.trained import NOISE
 from kolmogorov.draws.chain import USER_ROUNDS, Codes, psi_variance
+from kolmogorov.draws.emission import CHANCES, POSITION
 from kolmogorov.draws.emission_kernels import draw_emissions, settle_emitted
 from kolmogorov.draws.gaussian import corrected, prior_with_noes
 from kolmogorov.draws.gaussian_kernels import draw_psis, draw_thetas
+from kolmogorov.draws.hidden import draw_hidden
 from kolmogorov.draws.posterior import Posterior
 from kolmogorov.draws.priors import usual_precision
 

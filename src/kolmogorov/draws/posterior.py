@@ -25,17 +25,16 @@ from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data import Observations
 from kolmogorov.data.levels import LEVELS, middles, nearest
 from kolmogorov.descent.attribute_maps import Attributed, Side, with_centres
-from kolmogorov.descent.averages import (
-    answer_shares,
+from kolmogorov.descent.files import TRAINING, Arrays, Parts, Schema, count, restored_training, stored_training
+from kolmogorov.descent.point import overlap
+from kolmogorov.descent.trained import Factors, Trained, answer_shares
+from kolmogorov.draws.averages import (
     draw_products,
     low_quantile,
     mean_products,
     mixture_quantile,
 )
-from kolmogorov.descent.emission import NEARLY_SURE, chances_of_yes, hides_ratings
-from kolmogorov.descent.files import TRAINING, Arrays, Parts, Schema, count, restored_training, stored_training
-from kolmogorov.descent.point import overlap
-from kolmogorov.descent.trained import Factors, Trained
+from kolmogorov.draws.emission import NEARLY_SURE, chances_of_yes, hides_ratings
 from kolmogorov.errors import InvariantError
 
 #: Numbers of draws times all items that one thread goes through before others could have begun; by judgement, as all

@@ -13,9 +13,9 @@ from kolmogorov._support.dealing import Threads
 from kolmogorov._support.threads import one_blas_thread
 from kolmogorov.cluster.dask import Dask
 from kolmogorov.data import Observations
-from kolmogorov.descent.emission import hides_ratings
 from kolmogorov.draws.chain import Chain, ChainState, Sample
 from kolmogorov.draws.discrete import DiscreteChain
+from kolmogorov.draws.emission import hides_ratings
 from kolmogorov.draws.features import Features
 from kolmogorov.draws.gaussian import GaussianChain, ProbitChain
 from kolmogorov.draws.plan import Plan

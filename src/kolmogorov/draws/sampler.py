@@ -17,9 +17,9 @@ from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.cluster.dask import Dask
 from kolmogorov.data import Observations
 from kolmogorov.data.attributes import TableAttributes
-from kolmogorov.descent.emission import chances_of_yes, hides_ratings
 from kolmogorov.descent.trained import by_users, checked, entry_rows
 from kolmogorov.draws.chain import ChainState, Sample
+from kolmogorov.draws.emission import chances_of_yes, hides_ratings
 from kolmogorov.draws.features import pattern_features
 from kolmogorov.draws.placement import attributed
 from kolmogorov.draws.plan import LOOKS, Plan

@@ -18,11 +18,12 @@ from kolmogorov.data.levels import nearest
 from kolmogorov.data.view import View
 from kolmogorov.descent.engine import ThreadedEngine
 from kolmogorov.descent.half_step import ITEM_SIDE, USER_SIDE
-from kolmogorov.descent.hidden import NOISE, draw_hidden
 from kolmogorov.descent.multi_start import MultiStart
 from kolmogorov.descent.objective import Objective, Problem
+from kolmogorov.descent.trained import NOISE
 from kolmogorov.draws.chain import START, Chain, ChainState
 from kolmogorov.draws.gaussian import HIDDEN, ProbitChain
+from kolmogorov.draws.hidden import draw_hidden
 from kolmogorov.draws.normals import draw_normals, leave_first
 from kolmogorov.draws.priors import PsiPrior
 from kolmogorov.solvers import resolve

@@ -382,7 +382,8 @@ class KolmogorovModel(EventModel):
             return found
         seed = seed_for(self, change.after)
         drawn = drawn_from(found, change.after, seed, self.n_jobs)
-        found = gone_on(found, drawn, quick_problem(self, fitted.n_events), seed, self.n_jobs)
+        average = drawn.factors, drawn.answer_variance
+        found = gone_on(found, drawn, *average, quick_problem(self, fitted.n_events), seed, self.n_jobs)
         return replace(found, n_changed=0)
 
     def _new_thetas(self, view: View) -> Floats:

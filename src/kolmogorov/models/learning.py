@@ -264,7 +264,7 @@ def learned(model: Any, drawn: Posterior | AveragedDescents, keep_interrupted: b
         keep_interrupted=keep_interrupted,
         n_jobs=model.n_jobs,
     )
-    return distillation.of(drawn, drawn.answer_variance, drawn.unobserved)
+    return distillation.of(drawn, drawn.factors, drawn.answer_variance, drawn.unobserved)
 
 
 def placing_solvers(model: Any, fitted: Fitted) -> tuple[RowSolver, RowSolver]:

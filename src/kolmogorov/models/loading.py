@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from kolmogorov.data.levels import has_two
-from kolmogorov.descent.emission import NEARLY_SURE
 from kolmogorov.descent.files import read, refusing
 from kolmogorov.descent.point import Fitted
+from kolmogorov.draws.emission import NEARLY_SURE
 from kolmogorov.draws.posterior import Posterior
 from kolmogorov.errors import InvariantError
 from kolmogorov.models.bayesian import BayesianKolmogorovModel

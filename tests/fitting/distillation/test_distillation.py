@@ -147,7 +147,7 @@ def test_squares_are_summed_without_the_table():
 @given(posteriors, st.booleans())
 @settings(max_examples=20)
 def test_cells_weigh_what_they_are_asked_for(drawn, unobserved):
-    target = CompletedTable.of(drawn, 0.1 if unobserved else 0.0)
+    target = CompletedTable.of(drawn, drawn.factors, 0.1 if unobserved else 0.0)
     sides = (target.user_weights, drawn.user_counts), (target.item_weights, drawn.item_counts)
     for weights, counts in sides:
         expected = np.where(counts > 0, 1.0 if unobserved else counts + 10.0, 0.0)
@@ -173,7 +173,7 @@ def inside(psi, family):
 @given(posteriors, st.sampled_from(list(USUAL)), st.integers(1, 4), st.booleans(), st.integers(0, 99))
 @settings(max_examples=60)
 def test_a_sweep_says_its_distance_and_never_raises_it(drawn, family, n_events, unobserved, seed):
-    target = CompletedTable.of(drawn, 0.1 if unobserved else 0.0)
+    target = CompletedTable.of(drawn, drawn.factors, 0.1 if unobserved else 0.0)
     table = averaged(dense(drawn), drawn)
     with Threads(1) as dealer:
         engine = CompletionEngine(problem_of(family), target, dealer)
@@ -199,7 +199,7 @@ def test_a_sweep_says_its_distance_and_never_raises_it(drawn, family, n_events, 
 @settings(max_examples=30)
 def test_a_start_from_gathered_events_is_a_model(drawn, n_events):
     with Threads(1) as dealer:
-        engine = CompletionEngine(problem_of("box"), CompletedTable.of(drawn), dealer)
+        engine = CompletionEngine(problem_of("box"), CompletedTable.of(drawn, drawn.factors), dealer)
         state = engine.grouped_start(drawn.factors, n_events).state
     assert state.theta.shape == (drawn.training.n_users, n_events)
     assert (state.theta >= 0).all()
@@ -223,7 +223,7 @@ def test_equal_draws_are_gathered_into_their_events():
         np.array([0.0, 1.0]),
     )
     with Threads(1) as dealer:
-        engine = CompletionEngine(problem_of("binary"), CompletedTable.of(drawn), dealer)
+        engine = CompletionEngine(problem_of("binary"), CompletedTable.of(drawn, drawn.factors), dealer)
         state = engine.grouped_start(drawn.factors, 3).state
         _, record = engine.sweep(state, 1, 0)
     assert record.rmse < 1e-3
@@ -236,7 +236,7 @@ def test_equal_draws_are_gathered_into_their_events():
 )
 def test_every_solver_of_items_serves_and_none_beats_the_exact_one(name):
     drawn = posterior_of(np.random.default_rng(5), 12, 9, 3, 3)
-    target, table = CompletedTable.of(drawn), averaged(dense(drawn), drawn)
+    target, table = CompletedTable.of(drawn, drawn.factors), averaged(dense(drawn), drawn)
     weights = target.user_weights, target.item_weights
     found = {}
     with Threads(1) as dealer:
@@ -253,7 +253,7 @@ def test_every_solver_of_items_serves_and_none_beats_the_exact_one(name):
 
 def test_the_exact_solver_finds_the_best_of_all_supports():
     drawn = posterior_of(np.random.default_rng(6), 10, 6, 3, 3)
-    target, table = CompletedTable.of(drawn), averaged(dense(drawn), drawn)
+    target, table = CompletedTable.of(drawn, drawn.factors), averaged(dense(drawn), drawn)
     with Threads(1) as dealer:
         engine = CompletionEngine(problem_of("binary", "exhaustive", "pairwise"), target, dealer)
         start = engine.start(np.random.default_rng(0), 3)
@@ -278,7 +278,7 @@ def test_the_same_bits_on_any_number_of_threads(family):
     found = []
     for n_jobs in (1, 2, 3):
         distillation = Distillation(problem_of(family), 5, n_init=2, max_iter=4, n_jobs=n_jobs)
-        fitted, interrupted = distillation.of(drawn, drawn.answer_variance)
+        fitted, interrupted = distillation.of(drawn, drawn.factors, drawn.answer_variance)
         assert not interrupted
         found.append(fitted)
     for other in found[1:]:
@@ -294,7 +294,7 @@ def test_a_model_is_distilled_to_itself():
     theta, noise = made.theta[None].astype(np.float32), np.full((1, 50), 0.01, dtype=np.float32)
     psi = made.psi[None].astype(np.float32)
     drawn = Posterior(theta, psi, noise, 1, "gaussian", made.observations, np.array([0.0, 1.0]))
-    fitted, _ = Distillation(problem_of("binary"), 3).of(drawn, drawn.answer_variance)
+    fitted, _ = Distillation(problem_of("binary"), 3).of(drawn, drawn.factors, drawn.answer_variance)
     assert fitted.history[-1].rmse < 1e-3
     assert {tuple(column) for column in fitted.psi.T.tolist()} == {
         tuple(column) for column in (made.psi > 0).T.tolist()
@@ -316,7 +316,10 @@ def test_what_a_fit_says_of_its_distance(levels):
     table = stars()
     drawn = BayesianKolmogorovModel(4, **SMALL).fit(table)
     model = drawn.as_model(4, levels)
-    target, said = CompletedTable.of(drawn.posterior_), averaged(dense(drawn.posterior_), drawn.posterior_)
+    target, said = (
+        CompletedTable.of(drawn.posterior_, drawn.posterior_.factors),
+        averaged(dense(drawn.posterior_), drawn.posterior_),
+    )
     weights = target.user_weights, target.item_weights
     expected = naive.table_distance(said, model.theta_, model.psi_.astype(float), *weights)
     assert model.history_[-1].objective == pytest.approx(expected, abs=1e-6)
@@ -330,7 +333,10 @@ def test_what_a_fit_says_of_its_distance(levels):
 
 def test_more_starts_are_never_further_away():
     drawn = posterior_of(np.random.default_rng(8), 40, 25, 3, 4)
-    found = [Distillation(problem_of("binary"), 4, n_init=n).of(drawn, drawn.answer_variance)[0] for n in (1, 2, 5)]
+    found = [
+        Distillation(problem_of("binary"), 4, n_init=n).of(drawn, drawn.factors, drawn.answer_variance)[0]
+        for n in (1, 2, 5)
+    ]
     distance = [fitted.history[-1].objective for fitted in found]
     assert distance == sorted(distance, reverse=True)
 
@@ -338,7 +344,7 @@ def test_more_starts_are_never_further_away():
 @given(posteriors.filter(lambda drawn: drawn.likelihood == "bernoulli"))
 @settings(max_examples=15)
 def test_chances_of_a_yes_are_hedged_by_the_best_share_that_is_tried(drawn):
-    target = CompletedTable.of(drawn)
+    target = CompletedTable.of(drawn, drawn.factors)
     rng = np.random.default_rng(0)
     theta = rng.dirichlet(np.full(3, 0.1), drawn.training.n_users)
     psi = (rng.random((drawn.training.n_items, 3)) < 0.5).astype(float)
@@ -381,7 +387,7 @@ def sides_of(family):
     drawn = posterior_of(rng, 12, 8, 3, 3)
     theta, table = rng.dirichlet(np.full(3, 0.5), 12), drawn.training
     psi = rng.choice({"binary": (0.0, 1.0), "box": np.linspace(0, 1, 9)}[family], (8, 3))
-    target = CompletedTable.of(drawn)
+    target = CompletedTable.of(drawn, drawn.factors)
     solver = resolve(family, "exhaustive" if family == "binary" else "coordinate")
     users = LearnedRows(theta, table.rows, psi, target.item_weights, resolve("simplex", "active_set"), USER_SIDE)
     return users, LearnedRows(psi, table.columns, theta, target.user_weights, solver, ITEM_SIDE)
@@ -533,7 +539,7 @@ def test_only_yes_is_completed_by_descents():
     done[table.user_rows(), table.item_rows()] = True
     assert said[done].mean() > said[~done].mean() + 0.1
     model = KolmogorovModel(4, levels="chances", unobserved=0.2, random_state=0, n_jobs=1).fit(table)
-    target = CompletedTable.of(average, 0.2)
+    target = CompletedTable.of(average, average.factors, 0.2)
     said[~average.user_seen] = said[average.user_seen].mean(axis=0)
     said[:, ~average.item_seen] = said[:, average.item_seen].mean(axis=1, keepdims=True)
     weights = target.user_weights, target.item_weights

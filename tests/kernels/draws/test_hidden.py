@@ -8,8 +8,9 @@ from scipy import stats
 
 import naive
 from kolmogorov._support.seeds import row_seeds
-from kolmogorov.descent.emission import chances_of_yes
-from kolmogorov.descent.hidden import NOISE, chance_of_yes, draw_hidden
+from kolmogorov.descent.trained import NOISE
+from kolmogorov.draws.emission import chances_of_yes
+from kolmogorov.draws.hidden import chance_of_yes, draw_hidden
 
 N = 4000
 DEVIATION = np.sqrt(NOISE)

@@ -11,11 +11,11 @@ from kolmogorov import Observations
 from kolmogorov._support.dealing import Threads
 from kolmogorov.data.levels import nearest
 from kolmogorov.data.view import View
-from kolmogorov.descent.emission import CHANCES, NEARLY_SURE, POSITION
 from kolmogorov.draws import discrete as discrete_module
 from kolmogorov.draws import gaussian as gaussian_module
 from kolmogorov.draws import priors as priors_module
 from kolmogorov.draws.discrete import DiscreteChain
+from kolmogorov.draws.emission import CHANCES, NEARLY_SURE, POSITION
 from kolmogorov.draws.features import Features
 from kolmogorov.draws.gaussian import GaussianChain, ProbitChain
 from kolmogorov.draws.priors import NoisePrior, PsiPrior

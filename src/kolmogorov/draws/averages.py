@@ -7,7 +7,7 @@ from math import erf, exp, pi, sqrt
 import numpy as np
 
 from kolmogorov._support.jit import kernel
-from kolmogorov.descent.hidden import chance_of_yes
+from kolmogorov.draws.hidden import chance_of_yes
 
 _HALF, _SQRT_TWO_PI = sqrt(0.5), sqrt(2.0 * pi)
 #: Steps towards a quantile at most, and the size of the last, in deviations; the error is then that squared.
@@ -15,12 +15,6 @@ _HALF, _SQRT_TWO_PI = sqrt(0.5), sqrt(2.0 * pi)
 _STEPS, _CLOSE = 60, 1e-5
 #: Pairs whose smallest draws are sought at once: some kilobytes, which the nearest cache holds. By judgement.
 _SIDE_BY_SIDE = 64
-#: Steps at most, and how near the mean has to come, as a share of the scale: to rounding.
-_TILTS, _NEAR = 200, 1e-13
-#: The least that any rating is given before the tilt: no mean is impossible.
-_LEAST = 1e-12
-#: The steepest tilt, in exponents from a rating to the one that is nearest to it. By judgement.
-_STEEPEST = 64.0
 
 
 @kernel
@@ -51,24 +45,6 @@ def mean_products(theta, psi, users, items, hidden, mean, deviation):
         first /= draws
         mean[n] = min(max(first, 0.0), 1.0)
         deviation[n] = np.sqrt(max(second / draws - first * first, 0.0))
-
-
-@kernel
-def answer_shares(theta, psi, deviation, users, items, cuts, out):
-    """Write each pair's probability of a new answer between neighbouring cuts: normal noise around every draw."""
-    size, draws = theta.shape[2], theta.shape[0]
-    for n in range(users.size):
-        for k in range(draws):
-            centre = 0.0
-            for d in range(size):
-                centre += theta[k, users[n], d] * psi[k, items[n], d]
-            spread = deviation[k, users[n]] * sqrt(2.0)
-            below = 0.0
-            for c in range(cuts.size):
-                upto = 0.5 * (1.0 + erf((cuts[c] - centre) / spread))
-                out[n, c] += (upto - below) / draws
-                below = upto
-            out[n, cuts.size] += (1.0 - below) / draws
 
 
 @kernel
@@ -142,67 +118,3 @@ def low_quantile(said, level, out):
             for i in range(some):
                 low, high = least[below, i], least[kept - 1, i]
                 out[n, begin + i] = low + (place - below) * (high - low)
-
-
-# --- distributions over a rating scale, tilted until their means are what is predicted --------------------------------
-
-
-@kernel
-def tilt(points, means, out):
-    """Change distributions over `points` as little as possible so that they have given means.
-
-    Of all with that mean, the nearest in Kullback and Leibler's sense is proportional to out[n, k] exp(s points[k]).
-    Newton's steps find s, and halves of what is left where one would leave it. A mean at an end of the points, or
-    beyond, puts everything there.
-
-    Parameters
-    ----------
-    points : float64[K]
-        Increasing, at least two.
-    means : float64[n]
-    out : float64[n, K]
-        Shares, which need not sum to 1; distributions on return.
-    """
-    size = points.size
-    first, span = points[0], points[size - 1] - points[0]
-    nearest = span
-    for k in range(1, size):
-        nearest = min(nearest, points[k] - points[k - 1])
-    steepest = _STEEPEST * span / nearest
-    for n in range(means.size):
-        wanted = (means[n] - first) / span
-        if wanted <= _NEAR or wanted >= 1.0 - _NEAR:
-            for k in range(size):
-                out[n, k] = 0.0
-            out[n, 0 if wanted <= _NEAR else size - 1] = 1.0
-            continue
-        for k in range(size):
-            out[n, k] = max(out[n, k], _LEAST)
-        low, high, slope = -steepest, steepest, 0.0
-        for _ in range(_TILTS):
-            total, mean, square = 0.0, 0.0, 0.0
-            for k in range(size):
-                place = (points[k] - first) / span
-                # From the end that the tilt lifts, so that nothing overflows.
-                part = out[n, k] * exp(slope * (place - (1.0 if slope > 0.0 else 0.0)))
-                total += part
-                mean += part * place
-                square += part * place * place
-            mean /= total
-            missing = wanted - mean
-            if abs(missing) <= _NEAR:
-                break
-            if missing > 0.0:
-                low = slope
-            else:
-                high = slope
-            spread = square / total - mean * mean
-            step = missing / spread if spread > 0.0 else 0.0
-            slope = slope + step if low < slope + step < high and step != 0.0 else 0.5 * (low + high)
-        total = 0.0
-        for k in range(size):
-            place = (points[k] - first) / span
-            out[n, k] *= exp(slope * (place - (1.0 if slope > 0.0 else 0.0)))
-            total += out[n, k]
-        for k in range(size):
-            out[n, k] /= total

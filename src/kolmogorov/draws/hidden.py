@@ -8,10 +8,9 @@ import numpy as np
 
 from kolmogorov._support.jit import kernel
 from kolmogorov._support.randomness import seed_of_place
+from kolmogorov.descent.trained import NOISE
 from kolmogorov.draws.gibbs import normal, truncated_normal
 
-#: The variance of the noise. With it the chance of a yes is about what is said, where that is near one half.
-NOISE = 1.0 / (2.0 * pi)
 _DEVIATION, _ROOT_PI = sqrt(NOISE), sqrt(pi)
 #: Answers that were given more often are told by the mean of their hidden ratings, drawn as a normal number: to the
 #: eye the same beyond a dozen. By judgement.
