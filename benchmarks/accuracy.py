@@ -125,12 +125,12 @@ def point(train: Observations, test: Observations, seed: int) -> tuple[Any, floa
 
 
 def chances(train: Observations, test: Observations, seed: int) -> tuple[Any, float | None]:
-    model = km.KolmogorovModel(levels="chances", random_state=seed, n_jobs=1)
+    model = km.KolmogorovModel(psi="soft", random_state=seed, n_jobs=1)
     return 5 * model.fit(train).predict(test), None
 
 
 def two_valued(train: Observations, test: Observations, seed: int) -> tuple[Any, float | None]:
-    return _drawn(km.BayesianKolmogorovModel(levels=2, random_state=seed, n_jobs=1), train, test)
+    return _drawn(km.BayesianKolmogorovModel(psi="binary", random_state=seed, n_jobs=1), train, test)
 
 
 def draws(train: Observations, test: Observations, seed: int) -> tuple[Any, float | None]:
@@ -339,7 +339,7 @@ OPENING = {
     "cmfrec": ("cmfrec", "factors"),
     "myfm, who rated what, rank 8": ("myfm, with who rated what", "factors, an average of 400 draws"),
     "KM, one model": ("`KolmogorovModel()`", "16 events, each item happens in some of them"),
-    "KM, one model with chances": ('`KolmogorovModel(levels="chances")`', "16 events, a chance for each item"),
+    "KM, one model with chances": ('`KolmogorovModel(psi="soft")`', "16 events, a chance for each item"),
     "KM, draws": ("`BayesianKolmogorovModel()`", "an average of draws: intervals, and one model to read"),
 }
 
@@ -353,9 +353,7 @@ def each(work: Callable[..., Any], tasks: list[tuple[Any, ...]]) -> list[Any]:
 #: What is changed from the defaults of draws, to see what each is worth.
 CHOICES: dict[str, dict[str, Any]] = {
     "as it is": {},
-    "values reach two steps beyond the scale": {"levels": [k / 5 for k in range(-2, 8)]},
-    "values stay inside the scale": {"levels": [k / 5 for k in range(6)]},
-    "two values": {"levels": 2, "n_events": 24},
+    "two values": {"psi": "binary", "n_events": 24},
     "without features of the pattern": {"n_features": 0},
     "10 features of the pattern": {"n_features": 10},
     "8 events": {"n_events": 8},
@@ -416,9 +414,9 @@ def binary_scores(train: Observations, test: Observations, seed: int) -> dict[st
     found["item rates"] = scores(guesses["item means"])
     found["restricted Boltzmann machine"] = scores(boltzmann(train, test, seed))
     found["KM, one model"] = scores(km.KolmogorovModel(random_state=seed).fit(train).predict(test))
-    one = km.KolmogorovModel(levels="chances", random_state=seed)
+    one = km.KolmogorovModel(psi="soft", random_state=seed)
     found["KM, one model with chances"] = scores(one.fit(train).predict(test))
-    two = km.BayesianKolmogorovModel(16 if train.n_users > 500 else 8, levels=2, random_state=seed)
+    two = km.BayesianKolmogorovModel(16 if train.n_users > 500 else 8, psi="binary", random_state=seed)
     found["KM, draws with two values"] = scores(two.fit(train).predict(test))
     for likelihood in ("gaussian", "bernoulli"):
         model = km.BayesianKolmogorovModel(likelihood=likelihood, random_state=seed).fit(train)  # type: ignore[arg-type]

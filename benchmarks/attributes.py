@@ -193,7 +193,7 @@ def compared(part: Part, known: dict[str, Any], settings: Settings | None, seed:
     model = km.BayesianKolmogorovModel(random_state=seed, **CHAINS).fit(train, **known)
     ended = time.process_time()
     told = model.evaluate(test, unknown="ignore")
-    one = model.as_model(levels="chances").evaluate(test, unknown="ignore")["rmse"]
+    one = model.as_model(psi="soft").evaluate(test, unknown="ignore")["rmse"]
     found = Found(
         biases,
         float("nan") if settings is None else error_of_cmfrec(part, known, settings),
@@ -296,7 +296,7 @@ def lists_of_draws(part: Part, known: dict[str, Any], seed: int) -> dict[str, Li
     began = time.process_time()
     model = km.BayesianKolmogorovModel(random_state=seed, **CHAINS).fit(train, **known)
     seconds = [time.process_time() - began]
-    one = model.as_model(levels="chances")
+    one = model.as_model(psi="soft")
     seconds.append(time.process_time() - began)
     pairs = np.repeat(train.users.ids, films.size), np.tile(train.items.ids[films], train.n_users)
     found = {}

@@ -79,7 +79,7 @@ def two(table: km.Observations, seed: int) -> Names:
 
 
 def chances(table: km.Observations, seed: int) -> Names:
-    return of_events(km.KolmogorovModel(levels="chances", random_state=seed).fit(table).fitted_)
+    return of_events(km.KolmogorovModel(psi="soft", random_state=seed).fit(table).fitted_)
 
 
 def ratings(table: km.Observations, seed: int) -> Names:

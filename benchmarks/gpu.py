@@ -182,7 +182,7 @@ def answering(cuda: Cuda, size: int) -> dict[str, Any]:
     drawn: dict[str, Any] = {"n_chains": 4, "random_state": 0, "execution": cuda}
     return {
         "supports": km.KolmogorovModel(size, **point),
-        "chances": km.KolmogorovModel(size, levels="chances", random_state=0, execution=cuda),
+        "chances": km.KolmogorovModel(size, psi="soft", random_state=0, execution=cuda),
         "80 draws": km.BayesianKolmogorovModel(size, **drawn, burn_in=60, n_samples=20),
     }
 
@@ -464,7 +464,7 @@ def fit_movielens(cuda: Cuda) -> None:
         rows = []
         for _ in range(3):
             model = km.KolmogorovModel(
-                24, user_reg=10.0, item_reg=0.0, levels=2, max_iter=20, tol=0.0, random_state=0, execution=execution
+                24, user_reg=10.0, item_reg=0.0, psi="binary", max_iter=20, tol=0.0, random_state=0, execution=execution
             )
             began = time.perf_counter()
             model.fit(ratings)

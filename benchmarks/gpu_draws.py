@@ -269,13 +269,13 @@ class FixedPrior(BayesianKolmogorovModel):
     """The same with a given concentration of thetas, which chains would each learn for themselves."""
 
     def _plan(self, table: Observations, *, learned: bool = True) -> Plan:
-        return replace(super()._plan(table, learned=learned), concentration=5.0)
+        return replace(super()._plan(table, learned=learned), concentration=5.0, levels=LEVELS)
 
 
 def same_posterior(cuda: Cuda, n_chains: int = 32) -> bool:
     """On a small table that chains soon forget their start on, the means of chains are drawn from one distribution."""
     table, users, items = noisy()
-    more: dict[str, Any] = {"burn_in": 60, "n_samples": 40, "n_chains": n_chains, "levels": tuple(LEVELS)}
+    more: dict[str, Any] = {"burn_in": 60, "n_samples": 40, "n_chains": n_chains}
     means, spreads = [], []
     for execution, seed in ((None, 0), (None, 1), (cuda, 2)):
         model = FixedPrior(2, likelihood="gaussian", random_state=seed, execution=execution, n_features=0, **more).fit(

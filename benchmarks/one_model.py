@@ -40,8 +40,8 @@ def timed(work: Callable[[], Any]) -> tuple[Any, float]:
 def warm() -> None:
     """Compile everything on a small table."""
     small = movielens("ml-100k").split(0.97, random_state=0)[0]
-    for levels in (2, "chances"):
-        km.KolmogorovModel(20, levels=levels, random_state=0, max_iter=2).fit(small)
+    for psi in ("binary", "soft"):
+        km.KolmogorovModel(20, psi=psi, random_state=0, max_iter=2).fit(small)
     km.KolmogorovModel(4, random_state=0, max_iter=2).fit(small)
 
 
@@ -62,13 +62,13 @@ def events() -> None:
     row("learned from the ratings, ridges from a grid", *timed(lambda: from_ratings(train)))
     draws, seconds = timed(lambda: km.BayesianKolmogorovModel(random_state=0).fit(train))
     row("draws", draws, seconds)
-    for levels, words in ((2, "happens or not"), ("chances", "a chance")):
+    for psi, words in (("binary", "happens or not"), ("soft", "a chance")):
         for size in (8, 16, 24, 32):
-            made, seconds = timed(lambda size=size, levels=levels: draws.as_model(size, levels))
+            made, seconds = timed(lambda size=size, psi=psi: draws.as_model(size, psi))
             row(f"`as_model`, {words}", made, seconds)
     row("`KolmogorovModel()`", *timed(lambda: km.KolmogorovModel(random_state=0).fit(train)))
-    with_chances = km.KolmogorovModel(levels="chances", random_state=0)
-    row('`KolmogorovModel(levels="chances")`', *timed(lambda: with_chances.fit(train)))
+    with_chances = km.KolmogorovModel(psi="soft", random_state=0)
+    row('`KolmogorovModel(psi="soft")`', *timed(lambda: with_chances.fit(train)))
     finish(table)
 
 
@@ -106,17 +106,17 @@ def placed() -> None:
     again = Table("one-model-placed", "users of the training part, as if new", f"{COMMAND} placed", columns)
     zoo = km.datasets.load("zoo")
     stars = movielens("ml-100k")
-    for levels in (2, "chances"):
+    for psi in ("binary", "soft"):
         for name, table in (("zoo", zoo), ("MovieLens 100K", stars)):
             found = []
             for seed in range(5 if name == "zoo" else 1):
                 train = table.split(0.2, random_state=seed)[0]
-                model = km.KolmogorovModel(levels=levels, random_state=seed).fit(train)
+                model = km.KolmogorovModel(psi=psi, random_state=seed).fit(train)
                 before = np.clip(model.theta_ @ model.psi_.T, 0.0, 1.0)
                 after = np.clip(model.fold_in(train, side="users") @ model.psi_.T, 0.0, 1.0)
                 found.append((np.abs(after - before).mean(), ((after >= 0.5) != (before >= 0.5)).mean()))
             mean = np.mean(found, axis=0)
-            words = "happens or not" if levels == 2 else "chances"
+            words = "happens or not" if psi == "binary" else "chances"
             again.add(f"{name}, {words}", mean[0], mean[1] if name == "zoo" else None)
     finish(again)
     new_people(stars)
@@ -136,7 +136,7 @@ def new_people(stars: km.Observations) -> None:
         models = {
             "`KolmogorovModel()`": km.KolmogorovModel(random_state=seed),
             "24 events": km.KolmogorovModel(24, random_state=seed),
-            "chances": km.KolmogorovModel(levels="chances", random_state=seed),
+            "chances": km.KolmogorovModel(psi="soft", random_state=seed),
             "draws": km.BayesianKolmogorovModel(random_state=seed),
         }
         for name, model in models.items():
@@ -170,8 +170,8 @@ def choices() -> None:
 
     def row(name: str, drawn: Any, seconds: float | None, weights: Weights = lambda n: n + 10.0) -> None:
         errors = []
-        for levels in (2, "chances"):
-            model = km.KolmogorovModel(16, levels=levels, n_init=1, random_state=0)
+        for psi in ("binary", "soft"):
+            model = km.KolmogorovModel(16, psi=psi, n_init=1, random_state=0)
             with _weighed(weights):
                 model._fit(train, drawn=drawn)
             errors.append(model.evaluate(test, unknown="ignore")["rmse_rating"])

@@ -154,13 +154,11 @@ def listed(balance: Any = "auto") -> Callable[..., Scorer]:
     return fit
 
 
-def ours(levels: Any) -> Callable[..., Scorer]:
+def ours(psi: str) -> Callable[..., Scorer]:
     """Return a way to fit our model, with the command line's number of events."""
 
     def fit(train: Observations, seed: int, events: int = 48, mass: float = UNOBSERVED_MASS) -> Scorer:
-        model = KolmogorovModel(
-            events, levels=levels, unobserved=weight(train, mass), n_jobs=THREADS, random_state=seed
-        )
+        model = KolmogorovModel(events, psi=psi, unobserved=weight(train, mass), n_jobs=THREADS, random_state=seed)
         return model.fit(train).fitted_.of_users
 
     return fit
@@ -254,7 +252,7 @@ def weights() -> Table:
     result = Table("only-yes-weight", "nDCG@10 by the weight of the unobserved", f"{COMMAND} weight", columns)
     likes, visits = likes_of_movielens(), planted_visits()
     third = likes.subset(np.random.default_rng(0).random(len(likes)) < 1 / 3)
-    fit = ours("chances")
+    fit = ours("soft")
     for mass in (1, 2, 4, 8, 16, 32):
         cells = []
         for table, events in ((likes, 16), (likes, 32), (third, 16), (visits, 16)):

@@ -124,7 +124,7 @@ RATERS: dict[str, tuple[str | None, Callable[[Observations, Observations, int], 
     "myfm, who rated what, rank 8": ("myfm", accuracy.myfm(8)),
     "myfm, ordered probit, rank 8": ("myfm", accuracy.myfm(8, ordered=True)),
     "`KolmogorovModel()`": (None, accuracy.point),
-    '`KolmogorovModel(levels="chances")`': (None, accuracy.chances),
+    '`KolmogorovModel(psi="soft")`': (None, accuracy.chances),
     "`BayesianKolmogorovModel()`": (None, accuracy.draws),
 }
 DRAWS, FIGURES = "`BayesianKolmogorovModel()`", ("error", "seconds", "memory")
@@ -228,7 +228,7 @@ LISTERS: dict[str, tuple[str | None, Callable[..., Scorer], dict[str, tuple[Any,
     "BPR (implicit)": ("implicit", only_yes.bpr, None),
     "ALS (implicit)": ("implicit", only_yes.als, None),
     "EASE (LensKit)": ("lenskit.knn", lenskit_ease, {"reg": (100.0, 300.0, 1000.0)}),
-    "`KolmogorovModel`, events alone": (None, only_yes.ours("chances"), {"events": (48,)}),
+    "`KolmogorovModel`, events alone": (None, only_yes.ours("soft"), {"events": (48,)}),
     "`ListModel`": (None, only_yes.listed(), None),
 }
 

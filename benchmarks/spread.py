@@ -77,7 +77,7 @@ def point(train: Observations, test: Observations, seed: int) -> Any:
 
 
 def chances(train: Observations, test: Observations, seed: int) -> Any:
-    return km.KolmogorovModel(levels="chances", random_state=seed, n_jobs=1).fit(train).predict(test)
+    return km.KolmogorovModel(psi="soft", random_state=seed, n_jobs=1).fit(train).predict(test)
 
 
 def draws(train: Observations, test: Observations, seed: int) -> Any:

@@ -32,7 +32,7 @@ def main() -> None:
     train, test = movielens("ml-100k").split(test_size=0.2, random_state=0)
     model = km.BayesianKolmogorovModel(random_state=0).fit(train)
     intervals(model, test)
-    rules(km.BayesianKolmogorovModel(24, levels=2, random_state=0).fit(train), train, test)
+    rules(km.BayesianKolmogorovModel(24, psi="binary", random_state=0).fit(train), train, test)
     calibration()
     rhat = model.diagnostics(test)["prediction"]["rhat"]
     print(f"split R-hat of predictions: median {np.median(rhat):.2f}, 90% below {np.quantile(rhat, 0.9):.2f}")

@@ -56,7 +56,7 @@ def page_of(name: str, folder: Path) -> str:
     data = km.datasets.load(table)
     train, _ = data.split(test_size=0.2, random_state=0)
     if table == "digits":
-        pixels = km.KolmogorovModel(8, levels="chances", random_state=0).fit(train)
+        pixels = km.KolmogorovModel(8, psi="soft", random_state=0).fit(train)
         pixels.report(path, data, image=(8, 8), max_users=300, nouns=("digit", "pixel"))
         return path.as_uri()
     nouns, n_events = TABLES[table]

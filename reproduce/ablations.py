@@ -119,7 +119,7 @@ def library(quick: bool = False) -> Tables:
     kinds: dict[str, Any] = {
         "KolmogorovModel()": KolmogorovModel,
         "KolmogorovModel(24)": partial(KolmogorovModel, 24),
-        "KolmogorovModel(24, levels='chances')": partial(KolmogorovModel, 24, levels="chances"),
+        "KolmogorovModel(24, psi='soft')": partial(KolmogorovModel, 24, psi="soft"),
         "BayesianKolmogorovModel()": BayesianKolmogorovModel,
     }
     rows = []

@@ -194,7 +194,7 @@ def fitted(
     is Algorithm 4 as printed: no item keeps a better support, and no sweep is undone.
     """
     user_reg, item_reg = RIDGES[data] if ridges is None else ridges
-    how: dict[str, Any] = {"levels": "chances", "user_solver": "auto", "item_solver": "auto"}
+    how: dict[str, Any] = {"psi": "soft", "user_solver": "auto", "item_solver": "auto"}
     if label != "nonnegative":
         screened = {"screened": True} if label.partition(",")[0] in ("gd", "enhanced_gd", "lanczos") else {}
         how = {"item_solver": solver(label, **screened, **options), "keep_better": guarded}

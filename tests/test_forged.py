@@ -12,7 +12,7 @@ POINT = {"n_events": 3, "learn_from": "ratings", "max_iter": 2, "random_state": 
 CHAINS = {"n_chains": 2, "burn_in": 2, "n_samples": 3, "random_state": 0}
 MODELS = {
     "binary": lambda: km.KolmogorovModel(**POINT),
-    "chances": lambda: km.KolmogorovModel(**POINT, levels="chances"),
+    "chances": lambda: km.KolmogorovModel(**POINT, psi="soft"),
     "draws": lambda: km.BayesianKolmogorovModel(2, **CHAINS),
     "lists": lambda: km.ListModel(random_state=0),
 }

@@ -14,7 +14,7 @@ import kolmogorov as km
 digits = km.datasets.load("digits")
 pixels = digits.values.reshape(1797, 64)
 train = km.Observations.from_dense(16 * pixels[:-100], maximum=16)
-model = km.KolmogorovModel(20, levels="chances", random_state=0).fit(train)
+model = km.KolmogorovModel(20, psi="soft", random_state=0).fit(train)
 print(train)
 
 # %%

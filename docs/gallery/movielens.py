@@ -21,7 +21,7 @@ print(ratings)
 # One model with nothing set; the same with chances instead of bits; and the paper's way, from the ratings alone. Means
 # and biases stand beside them.
 model = km.KolmogorovModel(random_state=0).fit(train)
-chances = km.KolmogorovModel(levels="chances", random_state=0).fit(train)
+chances = km.KolmogorovModel(psi="soft", random_state=0).fit(train)
 straight = km.KolmogorovModel(16, learn_from="ratings", user_reg=40.0, random_state=0).fit(train)
 for name, each in {"one model": model, "with chances": chances, "from the ratings": straight}.items():
     print(f"{name:22}{each.evaluate(test)['rmse_rating']:.3f} stars of held-out error")

@@ -66,7 +66,7 @@ def test_a_wide_table_keeps_the_columns_that_are_named(shell, tmp_path):
 def model(request, shell, files):
     """Return a file with a model that knows attributes, and a folder of new ones."""
     out = files / f"m{request.param}.km"
-    short = SHORT if request.param == "--bayes" else ("--events", 3, "--levels", "chances", "--n-init", 1)
+    short = SHORT if request.param == "--bayes" else ("--events", 3, "--psi", "soft", "--n-init", 1)
     beside = ("--users", files / "people.csv", "--items", files / "films.csv")
     found = shell("fit", files / "ratings.csv", *beside, request.param, *short, "-q", "-o", out)
     assert found.exit_code == 0, found.output

@@ -15,40 +15,30 @@ def ratings(tmp_path_factory):
     return path
 
 
-@pytest.mark.parametrize("said", ["2", "chances"])
+@pytest.mark.parametrize("said", ["binary", "soft"])
 def test_fit_takes_levels(shell, ratings, tmp_path, said):
-    result = shell(
-        "fit", ratings, "--point", "--levels", said, "--events", 2, "--test-size", 0.2, "-o", tmp_path / "m.km"
-    )
+    result = shell("fit", ratings, "--point", "--psi", said, "--events", 2, "--test-size", 0.2, "-o", tmp_path / "m.km")
     assert result.exit_code == 0, result.output
     found = km.load(tmp_path / "m.km")
-    assert str(found.levels) == said
-    assert np.isin(found.psi_, (0.0, 1.0)).all() == (said == "2")
+    assert found.psi == said
+    assert np.isin(found.psi_, (0.0, 1.0)).all() == (said == "binary")
     assert ((found.psi_ >= 0.0) & (found.psi_ <= 1.0)).all()
     assert "log_score" in result.output
 
 
-@pytest.mark.parametrize("said", ["auto", "0,0.5,1"])
-def test_one_model_has_no_grid(shell, ratings, tmp_path, said):
-    result = shell("fit", ratings, "--point", "--levels", said, "-o", tmp_path / "m.km")
+def test_wrong_psi_is_named(shell, ratings, tmp_path):
+    result = shell("fit", ratings, "--psi", "many", "-o", tmp_path / "m.km")
     assert result.exit_code == 2
-    assert "--levels must be one of 2, 'chances'" in " ".join(result.output.split())
-
-
-@pytest.mark.parametrize("said", ["3", "many", "1,0", "0,x", "0,99", ""])
-def test_wrong_levels_are_named(shell, ratings, tmp_path, said):
-    result = shell("fit", ratings, "--levels", said, "-o", tmp_path / "m.km")
-    assert result.exit_code == 2
-    assert "expected 2, chances, auto, or increasing numbers" in " ".join(result.output.split())
+    assert "'binary', 'soft'" in " ".join(result.output.split())
 
 
 def test_tune_tries_levels(shell, ratings, tmp_path):
     options = ["--events", 2, "--user-reg", 1, "--item-reg", 0.1, "--folds", 2, "-o", tmp_path / "m.km"]
-    tried = ["--levels", 2, "--levels", "chances"]
+    tried = ["--psi", "binary", "--psi", "soft"]
     result = shell("tune", ratings, *tried, *options)
     assert result.exit_code == 0, result.output
-    assert "chances" in result.output
-    assert "levels" not in shell("tune", ratings, *options[:-2]).output
-    refused = shell("tune", ratings, "--model", "draws", "--levels", "chances", "--events", 2)
+    assert "soft" in result.output
+    assert "psi" not in shell("tune", ratings, *options[:-2]).output
+    refused = shell("tune", ratings, "--model", "draws", "--psi", "soft", "--events", 2)
     assert refused.exit_code == 2
-    assert "--levels must be 2" in " ".join(refused.output.split())
+    assert "--psi must be" in " ".join(refused.output.split())

@@ -40,7 +40,7 @@ def test_fit_only_yes_makes_lists(shell, clicks, tmp_path):
 
 def test_something_of_another_model_makes_another_model(shell, clicks, tmp_path):
     path = tmp_path / "m.km"
-    for option in (["--point"], ["--levels", "2"], ["--learn-from", "ratings"]):
+    for option in (["--point"], ["--psi", "binary"], ["--learn-from", "ratings"]):
         assert shell("fit", clicks, "--implicit", "--events", 2, *option, "-q", "-o", path).exit_code == 0
         assert type(km.load(path)) is km.KolmogorovModel
     refused = shell("fit", clicks, "--implicit", "--chains", 2, "-o", path)

@@ -32,7 +32,7 @@ def models(shell, stars, zoo_files):
     few = ["--chains", 2, "--burn-in", 10, "--samples", 4]
     found = {"yes and no": (zoo_files[1], "dolphin", "milk")}
     for name, data, options, pair in (
-        ("chances", stars, ["--levels", "chances"], ("u4", "i1")),
+        ("chances", stars, ["--psi", "soft"], ("u4", "i1")),
         ("draws", stars, ["--bayes", *few], ("u4", "i1")),
     ):
         path = stars.with_name(f"{name}.km")

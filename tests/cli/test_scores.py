@@ -65,7 +65,7 @@ def test_only_yes_needs_a_word_and_is_judged_by_lists(shell, likes, tmp_path):
     assert found.psi_.shape[1] == 4
     assert shell("fit", likes, "--implicit", "--point", "-q", "-o", model.with_name("usual.km")).exit_code == 0
     usual = km.load(model.with_name("usual.km"))
-    assert (usual.theta_.shape[1], usual.levels, usual.learned_from_) == (48, "chances", "draws")
+    assert (usual.theta_.shape[1], usual.psi, usual.learned_from_) == (48, "soft", "draws")
     # Of those that the model was not trained on, and by lists without being told.
     rows = json.loads(shell("evaluate", model, likes, "-k", 5, "--format", "json").stdout)
     assert [row["score"] for row in rows][:3] == ["recall", "precision", "ndcg"]

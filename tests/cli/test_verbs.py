@@ -338,8 +338,8 @@ def test_options_of_the_other_fit_are_refused(ratings, tmp_path):
         ("--n-init", 2, "--samples", 7): "--samples:",
         ("--bayes", "--learn-from", "draws"): "--learn-from:",
         ("--bayes", "--implicit"): "--implicit:",
-        ("--bayes", "--levels", "chances"): "--levels chances:",
-        ("--levels", "chances", "--chains", 2): "--chains:",
+        ("--bayes", "--psi", "soft"): "--psi soft:",
+        ("--psi", "soft", "--chains", 2): "--chains:",
         ("--learn-from", "draws", "--item-reg", 1): "--item-reg:",
         ("--learn-from", "draws", "--prior", "uniform"): "--prior:",
         ("--learn-from", "draws", "--checkpoint", tmp_path / "c"): "--checkpoint:",
@@ -359,7 +359,7 @@ def test_models_are_drawn_unless_one_is_asked_for(ratings, tmp_path):
         (["--bayes", *few], None),
         (["--point"], "draws"),
         (["--n-init", 2], "draws"),
-        (["--levels", "chances"], "draws"),
+        (["--psi", "soft"], "draws"),
         (["--learn-from", "draws"], "draws"),
         (["--learn-from", "ratings"], "ratings"),
         (["--user-reg", 3], "ratings"),
@@ -405,7 +405,7 @@ def test_draws_are_read_as_any_model(sampled, tmp_path):
 def test_rules_of_draws(tmp_path):
     model = str(tmp_path / "b.km")
     chains = ("--events", "4", "--chains", "2", "--burn-in", "10", "--samples", "5")
-    two = ("--levels", "2", "--test-size", "0.2")
+    two = ("--psi", "binary", "--test-size", "0.2")
     assert run("fit", "dataset:zoo", "--bayes", *chains, *two, "-o", model).exit_code == 0
     shown = run("rules", model, "--all", "--data", "dataset:zoo", "--top", "5", "--format", "csv")
     assert shown.exit_code == 0, shown.output
@@ -434,14 +434,14 @@ def stars(tmp_path_factory):
     return path
 
 
-@pytest.mark.parametrize("more", [[], ["--levels", "-0.5,0,0.5,1,1.5"], ["--levels", 2]])
+@pytest.mark.parametrize("more", [[], ["--psi", "binary"]])
 def test_draws_with_levels(stars, tmp_path, more):
     model = tmp_path / "m.km"
     few = ["--chains", 2, "--burn-in", 10, "--samples", 4, "--test-size", 0.2, "--maximum", 5]
     fitted = run("fit", stars, "--bayes", *few, *more, "-o", model)
     assert fitted.exit_code == 0, fitted.output
     assert "log_score" in fitted.output
-    assert (km.load(model).posterior_.levels.tolist() == [0.0, 1.0]) is (more == ["--levels", 2])
+    assert (km.load(model).posterior_.levels.tolist() == [0.0, 1.0]) is (more == ["--psi", "binary"])
     shown = run("rules", model, "--data", stars, "--min-probability", 0.1, "--format", "csv")
     assert shown.exit_code == 0, shown.output
     assert "antecedent_at" in shown.output

@@ -142,7 +142,7 @@ def test_fits_have_the_bits_of_the_table_in_memory(tmp_path, weighted):
     packed = km.pack(table, tmp_path / "t")
     for model in (
         lambda: km.KolmogorovModel(3, random_state=0, max_iter=5, learn_from="ratings"),
-        lambda: km.KolmogorovModel(3, random_state=0, max_iter=5, learn_from="ratings", levels="chances"),
+        lambda: km.KolmogorovModel(3, random_state=0, max_iter=5, learn_from="ratings", psi="soft"),
         lambda: km.BayesianKolmogorovModel(3, n_chains=1, burn_in=3, n_samples=2, random_state=0),
     ):
         here, there = model().fit(table), model().fit(packed)

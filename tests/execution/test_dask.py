@@ -59,7 +59,7 @@ def test_one_shard_has_the_bits_of_a_local_fit(client, table, weighted):
     same(KolmogorovModel(**SMALL, execution=Dask(client)).fit(table), KolmogorovModel(**SMALL).fit(table))
 
 
-@pytest.mark.parametrize("more", [{}, {"levels": "chances", "item_reg": 0.2}])
+@pytest.mark.parametrize("more", [{}, {"psi": "soft", "item_reg": 0.2}])
 def test_unobserved_entries_count_in_a_cluster_too(client, table, more):
     yes = table.subset(table.values > 0.5)
     yes = Observations.from_arrays(yes.user_rows(), yes.item_rows(), np.ones(len(yes)))
@@ -102,9 +102,9 @@ def _sparse(table):
     return coo_array((table.values, (table.user_rows() * 2, table.item_rows())), shape=(9, 4))
 
 
-@pytest.mark.parametrize("levels", [2, "chances"])
-def test_many_shards_agree_with_a_local_fit(client, table, levels):
-    options = {**SMALL, "user_reg": 10.0, "levels": levels}
+@pytest.mark.parametrize("psi", ["binary", "soft"])
+def test_many_shards_agree_with_a_local_fit(client, table, psi):
+    options = {**SMALL, "user_reg": 10.0, "psi": psi}
     here = KolmogorovModel(**options).fit(table)
     there = KolmogorovModel(**options, execution=Dask(client, shard_ratings=1000)).fit(table)
     for a, b in zip(here.history_, there.history_, strict=True):
@@ -453,9 +453,9 @@ def shorter(monkeypatch):
 
 
 @pytest.mark.usefixtures("shorter")
-@pytest.mark.parametrize("levels", [2, "chances"])
-def test_one_model_learned_from_chains_on_a_cluster_has_the_bits_of_a_local_fit(client, table, levels):
-    options = {"n_events": 3, "levels": levels, "max_iter": 4, "random_state": 0}
+@pytest.mark.parametrize("psi", ["binary", "soft"])
+def test_one_model_learned_from_chains_on_a_cluster_has_the_bits_of_a_local_fit(client, table, psi):
+    options = {"n_events": 3, "psi": psi, "max_iter": 4, "random_state": 0}
     here, steps = KolmogorovModel(**options).fit(table), []
     there = KolmogorovModel(**options, execution=Dask(client), callback=steps.append).fit(table)
     assert there.learned_from_ == "draws"

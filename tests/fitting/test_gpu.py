@@ -165,7 +165,7 @@ def test_more_events_than_a_word_has_bits(cuda, table):
         km.KolmogorovModel(65, learn_from="ratings", execution=cuda).fit(table)
 
 
-@pytest.mark.parametrize("solver", [{"user_solver": "frank_wolfe"}, {"item_solver": "gd"}, {"levels": "chances"}])
+@pytest.mark.parametrize("solver", [{"user_solver": "frank_wolfe"}, {"item_solver": "gd"}, {"psi": "soft"}])
 def test_solvers_that_have_no_kernel(cuda, table, solver):
     with pytest.raises(ParameterError, match="does not run on a GPU"):
         km.KolmogorovModel(4, learn_from="ratings", execution=cuda, **solver).fit(table)

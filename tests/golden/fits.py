@@ -83,7 +83,7 @@ def drawn(model, train, test):
     found["interval"] = np.array(model.predict_interval(users, items))
     found["distribution"] = np.asarray(model.predict_distribution(users, items))
     found["as_model"] = factors(model.as_model(4))
-    found["as_model soft"] = factors(model.as_model(4, levels="chances"))
+    found["as_model soft"] = factors(model.as_model(4, psi="soft"))
     found["fold_in"] = model.fold_in(test.subset(np.isin(test.user_rows(), np.arange(5))))
     return found
 
@@ -109,11 +109,11 @@ def fits():
     paper = point_model.as_in_paper
     kinds = {
         "ratings, binary": (point, lambda: point_model(4, **descent)),
-        "ratings, soft": (point, lambda: point_model(4, levels="chances", **descent)),
+        "ratings, soft": (point, lambda: point_model(4, psi="soft", **descent)),
         "as in the paper": (point, lambda: paper(4, max_iter=3, **SEED)),
         "as printed": (point, lambda: paper(4, max_iter=3, keep_better=False, **SEED)),
         "default": (point, lambda: point_model(**SEED)),
-        "default, soft": (point, lambda: point_model(levels="chances", **SEED)),
+        "default, soft": (point, lambda: point_model(psi="soft", **SEED)),
         "draws": (drawn, lambda: draws(6, **chains)),
     }
     names = {"zoo": kinds, "food": kinds, "un-votes": kinds, "votes yes/no": ["draws", "default"]}

@@ -49,12 +49,12 @@ def test_certainty_that_is_right_scores_best_and_that_is_wrong_stays_finite():
     assert wrong.result()["calibration"] > 0.7 > 0.02 > right.result()["calibration"]
 
 
-@pytest.mark.parametrize("levels", [2, "chances"])
-def test_evaluate_adds_those_of_predict_distribution(levels):
+@pytest.mark.parametrize("psi", ["binary", "soft"])
+def test_evaluate_adds_those_of_predict_distribution(psi):
     rng = np.random.default_rng(0)
     ratings = rng.integers(1, 6, (30, 12)).astype(float)
     table = km.Observations.from_dense(ratings, maximum=5)
-    model = km.KolmogorovModel(3, levels=levels, learn_from="ratings", user_reg=0.1, random_state=0).fit(table)
+    model = km.KolmogorovModel(3, psi=psi, learn_from="ratings", user_reg=0.1, random_state=0).fit(table)
     got, points = model.evaluate(table), np.arange(1, 6) / 5
     assert set(got) == {"rmse", "mae", "rmse_rating", "mae_rating", "log_score", "calibration"}
     assert model.rating_values_.tolist() == [1, 2, 3, 4, 5]
@@ -76,11 +76,7 @@ def test_a_scale_without_steps_is_cut_into_equal_ones():
 
 
 def test_yes_and_no_keep_their_scores_beside_the_new_ones(zoo):
-    got = (
-        km.KolmogorovModel(4, levels="chances", learn_from="ratings", user_reg=0.3, random_state=0)
-        .fit(zoo)
-        .evaluate(zoo)
-    )
+    got = km.KolmogorovModel(4, psi="soft", learn_from="ratings", user_reg=0.3, random_state=0).fit(zoo).evaluate(zoo)
     assert {"accuracy", "log_loss", "brier", "log_score", "calibration"} <= set(got)
     # Over yes and no a distribution is a probability; only the floors differ.
     assert got["log_score"] == pytest.approx(-got["log_loss"], abs=0.02)

@@ -11,7 +11,7 @@ from kolmogorov.draws.posterior import Posterior
 from kolmogorov.errors import DataError, FileFormatError
 
 OLD_USERS, NEW_USERS, OLD_ITEMS, NEW_ITEMS = np.arange(100), np.arange(100, 120), np.arange(70), np.arange(70, 90)
-LEVELS = ["chances", 2]
+LEVELS = ["soft", "binary"]
 NAMES = list(map(str, NEW_ITEMS))
 
 
@@ -37,7 +37,7 @@ def draws(planted):
 
 @pytest.fixture(scope="module", params=LEVELS)
 def one(request, draws):
-    return draws.as_model(5, levels=request.param)
+    return draws.as_model(5, psi=request.param)
 
 
 def test_it_places_as_the_draws_do(planted, frames, draws, one):
@@ -72,7 +72,7 @@ def test_the_same_question_by_every_way_has_the_same_number(frames, draws, one, 
     found.save(tmp_path / "found.km")
     np.testing.assert_array_equal(km.load(tmp_path / "found.km").predict(users, items), said)
     # Placed before it was distilled.
-    early = draws.introduce(**frames).as_model(5, levels=one.levels)
+    early = draws.introduce(**frames).as_model(5, psi=one.psi)
     np.testing.assert_array_equal(early.predict(users, items), said)
     np.testing.assert_array_equal(early.predict_distribution(users, items), found.predict_distribution(users, items))
     listed = found.recommend(100, n=200, min_count=None).set_index("item")["probability"]
@@ -179,7 +179,7 @@ def test_the_attribute_that_matters_is_named(planted):
     noise = rng.standard_normal(60)
     frame = pd.DataFrame({"item": np.arange(60), "war": war, "noise": noise})
     draws = km.BayesianKolmogorovModel(2, n_chains=1, burn_in=15, n_samples=5, random_state=0).fit(table, items=frame)
-    model = draws.as_model(3, levels="chances")
+    model = draws.as_model(3, psi="soft")
     new = pd.DataFrame({"item": [100], "war": [True], "noise": [1.5]})
     why = model.explain(3, new)
     assert why.attributes.parts[0].words == "war"

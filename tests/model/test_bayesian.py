@@ -15,7 +15,7 @@ from kolmogorov.data.view import View
 from kolmogorov.draws import sampler
 from kolmogorov.errors import DataError, ParameterError
 
-SMALL = {"levels": 2, "n_chains": 2, "burn_in": 20, "n_samples": 6, "random_state": 0}
+SMALL = {"psi": "binary", "n_chains": 2, "burn_in": 20, "n_samples": 6, "random_state": 0}
 
 
 def drawn(model, table, concentration):
@@ -90,7 +90,7 @@ def test_intervals_hold_what_they_promise():
     values[rng.random(values.shape) < 0.5] = np.nan
     whole = Observations.from_dense(values)
     train, test = whole.split(test_size=0.2, random_state=0)
-    model = BayesianKolmogorovModel(6, levels=2, n_chains=2, burn_in=60, n_samples=20, random_state=0).fit(train)
+    model = BayesianKolmogorovModel(6, psi="binary", n_chains=2, burn_in=60, n_samples=20, random_state=0).fit(train)
     assert 0.87 < model.evaluate(test)["coverage_90"] < 0.93
 
 
@@ -98,7 +98,7 @@ def test_chains_find_what_the_point_estimate_finds():
     """On planted data the draws are at least as good as the best point, and their intervals hold the truth."""
     made = planted(200, 100, 5, n_observations=6000, noise=0.03, random_state=0)
     train, test = made.observations.split(test_size=0.2, random_state=0)
-    model = BayesianKolmogorovModel(5, levels=2, n_chains=2, burn_in=60, n_samples=40, random_state=0).fit(train)
+    model = BayesianKolmogorovModel(5, psi="binary", n_chains=2, burn_in=60, n_samples=40, random_state=0).fit(train)
     single = KolmogorovModel(5, learn_from="ratings", user_reg=0.3, n_init=3, random_state=0).fit(train)
     assert model.evaluate(test)["rmse"] < 1.02 * single.evaluate(test)["rmse"]
     truth = (made.theta @ made.psi.T)[test.user_rows(), test.item_rows()]
@@ -166,7 +166,7 @@ def test_probabilities_of_relations_are_shares_of_draws(model):
         ({"n_chains": 0}, "n_chains"),
         ({"likelihood": "poisson"}, "likelihood"),
         ({"unobserved": -1.0}, "unobserved"),
-        ({"levels": "chances"}, "'levels' must be 2, 'auto', or a list"),
+        ({"psi": "soft"}, "'psi' must be"),
     ],
 )
 def test_wrong_parameters_are_told(zoo, options, words):

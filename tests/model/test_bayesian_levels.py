@@ -163,9 +163,8 @@ def _parameter(name, value):
         ("gaussian", lambda meta, arrays: meta.update(likelihood="poisson")),
         ("gaussian", lambda meta, arrays: meta.update(likelihood="bernoulli")),
         ("gaussian", lambda meta, arrays: meta.update(n_chains=3)),
-        ("gaussian", _parameter("levels", 2)),
-        ("gaussian", _parameter("levels", [0.0, 0.5, 1.0])),
-        ("gaussian", _parameter("levels", "many")),
+        ("gaussian", _parameter("psi", "binary")),
+        ("gaussian", _parameter("psi", "many")),
         ("bernoulli", _array("levels", [0.0, 0.15, 0.3, 0.5, 0.7, 0.85, 1.0])),
         ("bernoulli", _array("levels", np.arange(-9, 12) * 1.5)),
     ],
@@ -229,7 +228,7 @@ def test_draws_are_at_least_as_good_as_the_point_estimate():
     stars[rng.random(stars.shape) < 0.6] = np.nan
     train, test = Observations.from_dense(stars, maximum=5).split(test_size=0.2, random_state=0)
     drawn = BayesianKolmogorovModel(4, n_chains=2, burn_in=60, n_samples=10, random_state=0).fit(train)
-    point = KolmogorovModel(4, levels="chances", learn_from="ratings", user_reg=10.0, random_state=0).fit(train)
+    point = KolmogorovModel(4, psi="soft", learn_from="ratings", user_reg=10.0, random_state=0).fit(train)
     scores = drawn.evaluate(test)
     assert scores["rmse"] < point.evaluate(test)["rmse"]
     assert scores["log_score"] > point.evaluate(test)["log_score"]
@@ -283,7 +282,7 @@ def test_explanations_and_reports(models, tables, likelihood, tmp_path):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"levels": 3}, "levels"),
+        ({"psi": "soft"}, "psi"),
         ({"max_seconds": 0.0}, "max_seconds"),
         ({"n_events": "many"}, "n_events"),
     ],
@@ -293,15 +292,13 @@ def test_wrong_parameters_are_told(tables, options, words):
         BayesianKolmogorovModel(**options).fit(tables["gaussian"])
 
 
-@pytest.mark.parametrize("levels", [2, (-0.5, 0.2, 0.8, 1.2)])
-def test_levels_of_yes_and_no_are_two_or_of_hidden_ratings_and_no_answer_is_impossible(tables, levels):
+@pytest.mark.parametrize("psi", ["auto", "binary"])
+def test_levels_of_yes_and_no_are_two_or_of_hidden_ratings_and_no_answer_is_impossible(tables, psi):
     table = tables["bernoulli"]
-    model = BayesianKolmogorovModel(3, levels=levels, **SMALL).fit(table)
-    assert np.isin(model.posterior_.psi, np.float32((0.01, 0.99) if levels == 2 else levels)).all()
+    model = BayesianKolmogorovModel(3, psi=psi, **SMALL).fit(table)
+    assert np.isin(model.posterior_.psi, np.float32((0.01, 0.99) if psi == "binary" else np.arange(-29, 34) / 4)).all()
     draws = np.einsum("kud,kid->kui", model.posterior_.theta.astype(float), model.posterior_.psi.astype(float))
-    expected = (draws if levels == 2 else naive.chance_of_yes(draws)).mean(axis=0)[rows_of(table)]
+    expected = (draws if psi == "binary" else naive.chance_of_yes(draws)).mean(axis=0)[rows_of(table)]
     np.testing.assert_allclose(model.predict(table), expected, atol=1e-6)
     assert ((expected > 0.0) & (expected < 1.0)).all()
     assert model.evaluate(table)["log_loss"] < 0.6
-    with pytest.raises(ParameterError, match="levels are 'auto', 2, or those of hidden ratings"):
-        BayesianKolmogorovModel(3, levels=(0.1, 0.5, 0.9), **SMALL).fit(table)

@@ -19,9 +19,9 @@ from kolmogorov.models.diagnostics import log_likelihood, replicated
 CHAINS = {"n_chains": 3, "burn_in": 15, "n_samples": 6, "random_state": 0}
 KINDS = {
     "values": {"likelihood": "gaussian"},
-    "two": {"levels": 2, "likelihood": "gaussian"},
+    "two": {"psi": "binary", "likelihood": "gaussian"},
     "yes and no": {},
-    "two of yes and no": {"levels": 2},
+    "two of yes and no": {"psi": "binary"},
 }
 
 

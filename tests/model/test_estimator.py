@@ -202,7 +202,7 @@ def test_it_works_in_a_pipeline_and_a_grid_search(zoo):
         ({"callback": 3}, "'callback'"),
         ({"learn_from": "hearsay"}, "'draws', 'ratings', got 'hearsay'"),
         ({"n_init": 0}, "'n_init'"),
-        ({"item_solver": "coordinate", "levels": 2}, "'coordinate'"),
+        ({"item_solver": "coordinate", "psi": "binary"}, "'coordinate'"),
         ({"n_jobs": 0}, "'n_jobs'"),
         ({"random_state": -4}, "'random_state'"),
     ],
@@ -420,7 +420,7 @@ def test_ids_that_only_stand_in_the_vocabulary(zoo):
 def animals(zoo):
     return {
         "kolmogorov": KolmogorovModel(3, random_state=0).fit(zoo),
-        "chances": KolmogorovModel(3, levels="chances", random_state=0).fit(zoo),
+        "chances": KolmogorovModel(3, psi="soft", random_state=0).fit(zoo),
         "bayesian": BayesianKolmogorovModel(3, n_chains=1, burn_in=2, n_samples=2, random_state=0).fit(zoo),
     }
 
@@ -515,7 +515,7 @@ def test_other_answers_go_on(zoo, answer):
 
 def test_the_papers_model_has_every_parameter_set(zoo):
     model = KolmogorovModel.as_in_paper(8, random_state=3)
-    assert (model.learn_from, model.levels, model.n_init) == ("ratings", 2, 1)
+    assert (model.learn_from, model.psi, model.n_init) == ("ratings", "binary", 1)
     assert (model.user_reg, model.item_reg, model.prior, model.max_iter, model.tol) == (30.0, 0.0, "uniform", 20, 0.0)
     assert model.user_solver == "frank_wolfe"
     assert (model.item_solver.name, model.item_solver.gamma, model.item_solver.n_draws) == (

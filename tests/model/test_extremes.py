@@ -14,7 +14,7 @@ from kolmogorov.errors import FitError, ParameterError
 
 MODELS = {
     "point": km.KolmogorovModel(3, random_state=0, max_iter=5),
-    "chances": km.KolmogorovModel(3, levels="chances", random_state=0, max_iter=5),
+    "chances": km.KolmogorovModel(3, psi="soft", random_state=0, max_iter=5),
     "ratings": km.KolmogorovModel(3, learn_from="ratings", random_state=0, max_iter=5),
     "draws": km.BayesianKolmogorovModel(3, n_chains=2, burn_in=5, n_samples=4, random_state=0),
 }

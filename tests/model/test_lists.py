@@ -36,7 +36,7 @@ def model(parts):
 def test_lists_beat_the_most_popular_and_events_alone(model, parts):
     train, test = parts
     found = model.evaluate(test)["ndcg"]
-    events = km.KolmogorovModel(4, levels="chances", unobserved="auto", random_state=0).fit(train)
+    events = km.KolmogorovModel(4, psi="soft", unobserved="auto", random_state=0).fit(train)
     assert found > 1.3 * events.evaluate(test, ranking=True)["ndcg"]
     assert found == model.evaluate(test, ranking=True, k=10)["ndcg"]
     assert "rmse" in model.evaluate(test, ranking=False)

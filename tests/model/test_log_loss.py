@@ -24,15 +24,15 @@ def yes_no_tables():
 TABLES = yes_no_tables()
 
 
-@pytest.mark.parametrize("levels", [2, "chances"])
+@pytest.mark.parametrize("psi", ["binary", "soft"])
 @pytest.mark.parametrize(
     "name",
     ["zoo", *(pytest.param(name, marks=pytest.mark.long("more kinds of models")) for name in ("food", "digits"))],
 )
-def test_log_loss_is_below_that_of_item_means(name, levels):
+def test_log_loss_is_below_that_of_item_means(name, psi):
     train, test = TABLES[name].split(0.2, random_state=0)
     guess = simple_guesses(train, test.user_rows(), test.item_rows())["item means"]
     means = evaluate(test.values, guess, None, 1.0, binary=True)["log_loss"]
-    ours = km.KolmogorovModel(levels=levels, random_state=0).fit(train).evaluate(test)["log_loss"]
+    ours = km.KolmogorovModel(psi=psi, random_state=0).fit(train).evaluate(test)["log_loss"]
     assert np.isfinite(ours)
     assert ours < means

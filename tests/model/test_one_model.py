@@ -10,7 +10,7 @@ import kolmogorov as km
 import naive
 from kolmogorov.descent.objective import usual_weight
 
-LEVELS = {"two": 2, "chances": "chances"}
+LEVELS = {"two": "binary", "chances": "soft"}
 LEARNED = ("draws", "draws of yes/no", "ratings", "as_model", "unobserved", "unobserved ratings")
 CHAINS = {"n_chains": 2, "burn_in": 12, "n_samples": 6}
 SLACK = 1e-9
@@ -41,7 +41,7 @@ def likes():
 @cache
 def learned(levels, how, n_jobs=1):
     """Return a model, and the table it was learned from."""
-    options = {"levels": LEVELS[levels], "random_state": 0, "n_jobs": n_jobs}
+    options = {"psi": LEVELS[levels], "random_state": 0, "n_jobs": n_jobs}
     if how.startswith("unobserved"):
         table = likes()
         options |= {"learn_from": "ratings" if "ratings" in how else "draws", "unobserved": "auto"}
@@ -228,7 +228,7 @@ def test_a_cluster_learns_the_same_model(levels, client):
     from kolmogorov.cluster.dask import Dask
 
     here, table = learned(levels, "draws")
-    model = km.KolmogorovModel(3, levels=LEVELS[levels], random_state=0, execution=Dask(client)).fit(table)
+    model = km.KolmogorovModel(3, psi=LEVELS[levels], random_state=0, execution=Dask(client)).fit(table)
     assert model.learned_from_ == "draws"
     np.testing.assert_array_equal(model.theta_, here.theta_)
     np.testing.assert_array_equal(model.psi_, here.psi_)
@@ -254,7 +254,7 @@ def client():
 def drawn(kind):
     """Draws, of every likelihood."""
     table = ratings() if kind == "gaussian" else answers()
-    levels = {"levels": 2} if kind == "two" else {}
+    levels = {"psi": "binary"} if kind == "two" else {}
     likelihood = "bernoulli" if kind in ("two", "chances") else kind
     model = km.BayesianKolmogorovModel(3, likelihood=likelihood, **levels, **CHAINS, random_state=0)
     return model.fit(table), table
@@ -337,8 +337,8 @@ def test_new_rows_are_placed_by_the_formula(levels, how):
 def test_known_people_are_placed_near_where_they_are(zoo):
     """What is left between somebody's learned theta and the one that their answers give."""
     table = zoo.values.reshape(zoo.n_users, zoo.n_items)
-    for levels in (2, "chances"):
-        model = km.KolmogorovModel(levels=levels, random_state=0).fit(zoo)
+    for psi in ("binary", "soft"):
+        model = km.KolmogorovModel(psi=psi, random_state=0).fit(zoo)
         learned_as, placed_as = np.clip(model.theta_ @ model.psi_.T, 0, 1), model.predict(table)
         # A quarter of what is between what was learned and the answers from which people are placed.
         assert np.abs(learned_as - placed_as).mean() < 0.25 * np.abs(learned_as - table).mean()

@@ -99,10 +99,10 @@ def smooth():
 TABLES = {"stars": rated, "yes and no": answered, "smooth": smooth}
 MODELS = {
     "two": lambda: km.KolmogorovModel(3, random_state=0),
-    "chances": lambda: km.KolmogorovModel(3, levels="chances", random_state=0),
+    "chances": lambda: km.KolmogorovModel(3, psi="soft", random_state=0),
     "ratings": lambda: km.KolmogorovModel(3, learn_from="ratings", user_reg=0.0, n_init=5, random_state=0),
     "draws": lambda: km.BayesianKolmogorovModel(3, **DRAWS),
-    "draws of two": lambda: km.BayesianKolmogorovModel(3, levels=2, **DRAWS),
+    "draws of two": lambda: km.BayesianKolmogorovModel(3, psi="binary", **DRAWS),
 }
 CASES = [(table, model) for table in TABLES for model in MODELS]
 SOME = [

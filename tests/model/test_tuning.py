@@ -40,9 +40,9 @@ def test_scores_are_those_of_fits_on_the_folds(zoo):
 
 
 def test_other_models_and_bad_grids(zoo):
-    relaxed = km.KolmogorovModel(levels="chances", learn_from="ratings", max_iter=5)
+    relaxed = km.KolmogorovModel(psi="soft", learn_from="ratings", max_iter=5)
     found = km.tune(zoo, n_events=2, user_reg=(1.0, 3.0), item_reg=0.0, model=relaxed)
-    assert found.model.levels == "chances"
+    assert found.model.psi == "soft"
     assert found.model.psi_.dtype == np.float64
     with pytest.raises(ParameterError, match="at least one value"):
         km.tune(zoo, n_events=())

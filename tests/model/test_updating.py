@@ -18,21 +18,21 @@ from kolmogorov.solvers import resolve
 
 MODELS = {
     "two": lambda **more: km.KolmogorovModel(4, random_state=0, **more),
-    "chances": lambda **more: km.KolmogorovModel(4, levels="chances", random_state=0, **more),
+    "chances": lambda **more: km.KolmogorovModel(4, psi="soft", random_state=0, **more),
     "ratings": lambda **more: km.KolmogorovModel(4, learn_from="ratings", random_state=0, **more),
     "rated": lambda **more: km.KolmogorovModel(4, random_state=0, **more),
-    "rated chances": lambda **more: km.KolmogorovModel(4, levels="chances", random_state=0, **more),
+    "rated chances": lambda **more: km.KolmogorovModel(4, psi="soft", random_state=0, **more),
     "draws": lambda **more: km.BayesianKolmogorovModel(3, n_chains=2, burn_in=20, n_samples=4, random_state=0, **more),
     "stars": lambda **more: km.BayesianKolmogorovModel(
         3, n_chains=2, burn_in=20, n_samples=4, random_state=0, likelihood="gaussian", **more
     ),
     "two levels": lambda **more: km.BayesianKolmogorovModel(
-        3, levels=2, n_chains=2, burn_in=20, n_samples=4, random_state=0, **more
+        3, psi="binary", n_chains=2, burn_in=20, n_samples=4, random_state=0, **more
     ),
     "only yes": lambda **more: km.BayesianKolmogorovModel(
         3, n_chains=2, burn_in=20, n_samples=4, random_state=0, unobserved=0.2, **more
     ),
-    "visits": lambda **more: km.KolmogorovModel(4, levels="chances", unobserved="auto", random_state=0, **more),
+    "visits": lambda **more: km.KolmogorovModel(4, psi="soft", unobserved="auto", random_state=0, **more),
     "lists": lambda **more: km.ListModel(4, ridge=5.0, growth=0.0, balance=0.5, unobserved=0.1, random_state=0, **more),
 }
 #: Whose tests are quick; the others are fitted where every test is run.

@@ -140,7 +140,7 @@ def test_an_explanation_is_a_waterfall_that_ends_at_the_prediction(zoo, model, k
         rng = np.random.default_rng(0)
         stars = np.clip(np.rint(3 + 1.3 * rng.normal(size=(30, 2)) @ rng.normal(size=(2, 12))), 1, 5)
         rated = Observations.from_dense(stars, minimum=0, maximum=5)
-        why = KolmogorovModel(4, levels="chances", random_state=0).fit(rated).explain(3, 4)
+        why = KolmogorovModel(4, psi="soft", random_state=0).fit(rated).explain(3, 4)
     elif kind == "draws":
         why = (
             BayesianKolmogorovModel(4, n_chains=1, burn_in=10, n_samples=4, random_state=0)

@@ -187,10 +187,10 @@ def placed_alike(page, model, rng, values):
         assert listed == pytest.approx({k: predicted[k] for k in listed}, abs=within)
 
 
-@pytest.mark.parametrize("levels", [2, "chances"])
+@pytest.mark.parametrize("psi", ["binary", "soft"])
 @pytest.mark.parametrize("learn_from", ["draws", "ratings"])
-def test_what_if_is_fold_in(visit, zoo, tmp_path, rng, levels, learn_from):
-    model = KolmogorovModel(5, levels=levels, learn_from=learn_from, random_state=0).fit(zoo)
+def test_what_if_is_fold_in(visit, zoo, tmp_path, rng, psi, learn_from):
+    model = KolmogorovModel(5, psi=psi, learn_from=learn_from, random_state=0).fit(zoo)
     model.report(tmp_path / "zoo.html", zoo)
     page = visit((tmp_path / "zoo.html").as_uri())
     placed_alike(page, model, rng, [0.0, 1.0])
@@ -199,11 +199,11 @@ def test_what_if_is_fold_in(visit, zoo, tmp_path, rng, levels, learn_from):
         assert shown == pytest.approx(model.predict(model.users_.ids[user], model.items_.ids), abs=1e-4)
 
 
-@pytest.mark.parametrize("levels", [2, "chances"])
-def test_what_if_counts_what_was_not_observed(visit, zoo, tmp_path, rng, levels):
+@pytest.mark.parametrize("psi", ["binary", "soft"])
+def test_what_if_counts_what_was_not_observed(visit, zoo, tmp_path, rng, psi):
     yes = zoo.values == 1
     table = Observations.from_arrays(zoo.user_rows()[yes], zoo.item_rows()[yes], np.ones(int(yes.sum())))
-    model = KolmogorovModel(4, levels=levels, unobserved=0.3, random_state=0).fit(table)
+    model = KolmogorovModel(4, psi=psi, unobserved=0.3, random_state=0).fit(table)
     model.report(tmp_path / "yes.html")
     page = visit((tmp_path / "yes.html").as_uri())
     for _ in range(12):
@@ -215,7 +215,7 @@ def test_what_if_counts_what_was_not_observed(visit, zoo, tmp_path, rng, levels)
 def test_what_if_of_draws_is_that_of_the_one_model_that_stands_for_them(visit, drawn_model, drawn_page, rng):
     """`as_model` with chances is that model."""
     page = visit(drawn_page)
-    placed_alike(page, drawn_model.as_model(levels="chances"), rng, [0.0, 1.0])
+    placed_alike(page, drawn_model.as_model(psi="soft"), rng, [0.0, 1.0])
 
 
 def test_the_page_solves_any_problem_on_the_simplex(visit, zoo_page, rng):

@@ -33,9 +33,9 @@ def model(split):
     return KolmogorovModel(5, random_state=0).fit(split[0])
 
 
-@pytest.fixture(scope="module", params=[2, "auto"])
+@pytest.fixture(scope="module", params=["binary", "auto"])
 def drawn(split, request):
-    options = {"levels": request.param, "burn_in": 30, "n_samples": 10, "n_chains": 2}
+    options = {"psi": request.param, "burn_in": 30, "n_samples": 10, "n_chains": 2}
     return BayesianKolmogorovModel(5, random_state=0, **options).fit(split[0])
 
 
@@ -138,13 +138,13 @@ def psi_on(page, shape):
     return numbers(model["psi"], "<f8").reshape(shape)
 
 
-@pytest.mark.parametrize("levels", [2, "chances"])
+@pytest.mark.parametrize("psi", ["binary", "soft"])
 @pytest.mark.parametrize("learn_from", ["draws", "ratings"])
-def test_the_model_of_the_page_is_the_model(zoo, rng, levels, learn_from):
+def test_the_model_of_the_page_is_the_model(zoo, rng, psi, learn_from):
     """For yes and no and for stars, whatever an item may be in an event: the page predicts as the model does."""
     for table, mark in ((zoo, 0.5), (stars_table(rng), None)):
         train, _ = table.split(test_size=0.2, random_state=0)
-        model = KolmogorovModel(4, levels=levels, learn_from=learn_from, random_state=0).fit(train)
+        model = KolmogorovModel(4, psi=psi, learn_from=learn_from, random_state=0).fit(train)
         mark = model.fitted_.likes if mark is None else mark
         found = gather(model, table, Options())
         psi = psi_on(found, model.psi_.shape)
@@ -155,7 +155,7 @@ def test_the_model_of_the_page_is_the_model(zoo, rng, levels, learn_from):
         assert found["model"]["population"] == model.fitted_.population.tolist()
         assert found["model"]["gram"] == model.fitted_.user_pull.strength.tolist()
         assert found["psi"] == ["".join("1" if x >= mark else "0" for x in row) for row in model.psi_.astype(float)]
-        assert found["summary"]["threshold"] == (None if levels == 2 else mark)
+        assert found["summary"]["threshold"] == (None if psi == "binary" else mark)
         assert found["summary"]["learned_from"] == learn_from
 
 
@@ -356,7 +356,7 @@ def test_the_table_is_the_whole_one_and_not_what_was_trained(model, split):
 def test_only_what_is_the_same_in_every_event_is_the_same_for_everyone(rng):
     """A chance that is below a yes in every event differs between people nevertheless."""
     table = stars_table(rng)
-    model = KolmogorovModel(3, levels="chances", learn_from="ratings", random_state=0).fit(table)
+    model = KolmogorovModel(3, psi="soft", learn_from="ratings", random_state=0).fit(table)
     psi = rng.uniform(0.1, 0.4, model.psi_.shape)
     psi[:2], psi[2], psi[3:5] = rng.uniform(0.9, 0.95, (2, 3)), 0.2, 0.99
     model.fitted_ = replace(model.fitted_, psi=psi)

@@ -25,7 +25,7 @@ def page_of(visit, tmp_path):
     """Open the page of a model of ratings whose items are put somewhere."""
 
     def opened(table, psi, **options):
-        model = KolmogorovModel(psi.shape[1], levels="chances", learn_from="ratings", random_state=0).fit(table)
+        model = KolmogorovModel(psi.shape[1], psi="soft", learn_from="ratings", random_state=0).fit(table)
         model.fitted_ = replace(model.fitted_, psi=psi)
         model.report(tmp_path / "page.html", table, **options)
         return visit((tmp_path / "page.html").as_uri())

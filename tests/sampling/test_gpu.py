@@ -209,9 +209,9 @@ SHORT = {
 }
 
 
-@pytest.mark.parametrize("levels", ["auto", 2])
-def test_a_fit_is_the_same_from_run_to_run_and_in_waves(table, cuda, monkeypatch, levels):
-    seen, options = [], {"levels": levels, "execution": cuda, **SHORT}
+@pytest.mark.parametrize("psi", ["auto", "binary"])
+def test_a_fit_is_the_same_from_run_to_run_and_in_waves(table, cuda, monkeypatch, psi):
+    seen, options = [], {"psi": psi, "execution": cuda, **SHORT}
     models = [planned(4, callback=seen.append, **options).fit(table), planned(4, **options).fit(table)]
     monkeypatch.setattr("kolmogorov.gpu.draws.fitting_chains", lambda *given: 2)
     models.append(planned(4, **options).fit(table))
@@ -221,15 +221,15 @@ def test_a_fit_is_the_same_from_run_to_run_and_in_waves(table, cuda, monkeypatch
     assert [(draw.chain, draw.sweep) for draw in seen] == [(c, s) for s in range(1, 11) for c in range(3)]
     assert models[0].posterior_.n_chains == 3
     assert set(np.unique(models[0].posterior_.psi)) <= set(models[0].posterior_.levels.astype(np.float32))
-    assert (models[0].posterior_.levels.size == 2) is (levels == 2)
+    assert (models[0].posterior_.levels.size == 2) is (psi == "binary")
 
 
-@pytest.mark.parametrize("levels", [2, "chances"])
-def test_one_model_is_learned_from_draws_of_a_gpu(table, cuda, monkeypatch, levels):
+@pytest.mark.parametrize("psi", ["binary", "soft"])
+def test_one_model_is_learned_from_draws_of_a_gpu(table, cuda, monkeypatch, psi):
     for name, size in (("SHORT_BURN_IN", 10), ("SHORT_SAMPLES", 5)):
         monkeypatch.setattr(f"kolmogorov.draws.plan.{name}", size)
     seen = []
-    options = {"levels": levels, "random_state": 0, "execution": cuda}
+    options = {"psi": psi, "random_state": 0, "execution": cuda}
     model = KolmogorovModel(3, callback=seen.append, **options).fit(table)
     assert model.learned_from_ == "draws"
     assert [step.chain for step in seen if hasattr(step, "chain")] == [0, 1] * 20
@@ -284,6 +284,6 @@ def test_a_sweep_of_hidden_ratings_draws_what_chains_on_threads_do(cuda, monkeyp
 
 
 def test_draws_that_a_gpu_does_not_make_are_refused(cuda):
-    model = planned(4, likelihood="bernoulli", levels=2, execution=cuda, **SHORT)
+    model = planned(4, likelihood="bernoulli", psi="binary", execution=cuda, **SHORT)
     with pytest.raises(ParameterError, match="none on a GPU. Leave 'execution' out"):
         model.fit(_answers(weighted=False))

@@ -356,7 +356,7 @@ LIES = {
     "learned from nothing": lambda meta, arrays: meta.pop("learned_from"),
     "chances where two levels were asked for": _set("psi", lambda a: np.full((2, 2), 0.5)),
     "two levels where chances were asked for": (
-        lambda meta, arrays: meta["parameters"].update(levels="chances", item_solver="auto")
+        lambda meta, arrays: meta["parameters"].update(psi="soft", item_solver="auto")
     ),
     "bits of more events": _set("psi", lambda a: np.zeros((2, 3), dtype=np.uint8)),
 }
@@ -373,29 +373,28 @@ def test_a_model_that_lies_of_itself_is_refused(saved, tmp_path, name):
 def kinds(tmp_path_factory, zoo):
     """A file of each kind of psi: bits, chances, a grid."""
     found, path = {}, tmp_path_factory.mktemp("kinds") / "m.km"
-    for levels in (2, "chances"):
-        KolmogorovModel(2, levels=levels, learn_from="ratings", max_iter=2, random_state=0).fit(zoo).save(path)
-        found[levels] = path.read_bytes()
+    for psi in ("binary", "soft"):
+        KolmogorovModel(2, psi=psi, learn_from="ratings", max_iter=2, random_state=0).fit(zoo).save(path)
+        found[psi] = path.read_bytes()
     return found
 
 
-@pytest.mark.parametrize("asked", [2, "chances"])
-@pytest.mark.parametrize("stored", [2, "chances"])
+@pytest.mark.parametrize("asked", ["binary", "soft"])
+@pytest.mark.parametrize("stored", ["binary", "soft"])
 def test_the_levels_that_were_asked_for_are_those_of_psi(kinds, tmp_path, stored, asked):
     path = tmp_path / "forged.km"
-    path.write_bytes(forged(kinds[stored], lambda meta, arrays: meta["parameters"].update(levels=asked)))
+    path.write_bytes(forged(kinds[stored], lambda meta, arrays: meta["parameters"].update(psi=asked)))
     if stored == asked:
-        assert load(path).levels == asked
+        assert load(path).psi == asked
     else:
-        with pytest.raises(FileFormatError, match="the parameter levels and psi do not belong together"):
+        with pytest.raises(FileFormatError, match="the parameter psi and what psi holds do not belong together"):
             load(path)
 
 
-@pytest.mark.parametrize("asked", [2, [0.0, 1.0]])
-def test_two_levels_of_draws_are_the_papers(tmp_path, zoo, asked):
+def test_two_levels_of_draws_are_the_papers(tmp_path, zoo):
     path, options = tmp_path / "m.km", {"n_chains": 1, "burn_in": 2, "n_samples": 1, "random_state": 0}
-    BayesianKolmogorovModel(2, levels=asked, **options).fit(zoo).save(path)
-    assert load(path).levels == asked
+    BayesianKolmogorovModel(2, psi="binary", **options).fit(zoo).save(path)
+    assert load(path).psi == "binary"
 
     def moved(meta, arrays):
         arrays["psi"] = np.where(arrays["psi"] < 0.5, 0.2, 0.8).astype(arrays["psi"].dtype)
@@ -408,7 +407,7 @@ def test_two_levels_of_draws_are_the_papers(tmp_path, zoo, asked):
 
 @pytest.mark.parametrize("number", [-0.01, 1.01, np.nan])
 def test_chances_lie_between_0_and_1(kinds, tmp_path, number):
-    (tmp_path / "forged.km").write_bytes(forged(kinds["chances"], _set("psi", _first(number))))
+    (tmp_path / "forged.km").write_bytes(forged(kinds["soft"], _set("psi", _first(number))))
     with pytest.raises(FileFormatError, match=r"psi holds a number outside \[0, 1\]"):
         load(tmp_path / "forged.km")
 

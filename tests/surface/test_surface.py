@@ -16,13 +16,11 @@ from kolmogorov.errors import DataError, FileFormatError, UnknownIdError, Unknow
 DRAWS = {"n_chains": 2, "burn_in": 10, "n_samples": 6, "random_state": 0}
 MAKERS = {
     "point": lambda: km.KolmogorovModel(4, random_state=0),
-    "point, chances": lambda: km.KolmogorovModel(4, levels="chances", random_state=0),
+    "point, chances": lambda: km.KolmogorovModel(4, psi="soft", random_state=0),
     "ratings": lambda: km.KolmogorovModel(4, learn_from="ratings", user_reg=1.0, random_state=0),
-    "ratings, chances": lambda: km.KolmogorovModel(
-        4, levels="chances", learn_from="ratings", user_reg=1.0, random_state=0
-    ),
-    "draws, yes/no": lambda: km.BayesianKolmogorovModel(4, levels=2, **DRAWS),
-    "draws, noise": lambda: km.BayesianKolmogorovModel(4, levels=2, likelihood="gaussian", **DRAWS),
+    "ratings, chances": lambda: km.KolmogorovModel(4, psi="soft", learn_from="ratings", user_reg=1.0, random_state=0),
+    "draws, yes/no": lambda: km.BayesianKolmogorovModel(4, psi="binary", **DRAWS),
+    "draws, noise": lambda: km.BayesianKolmogorovModel(4, psi="binary", likelihood="gaussian", **DRAWS),
     "draws, chances": lambda: km.BayesianKolmogorovModel(4, **DRAWS),
     "draws, values": lambda: km.BayesianKolmogorovModel(4, likelihood="gaussian", **DRAWS),
 }
@@ -40,7 +38,7 @@ def table():
 @pytest.fixture(scope="module")
 def models(table):
     found = {name: make().fit(table[0]) for name, make in MAKERS.items()}
-    found["distilled"] = found["draws, values"].as_model(4, "chances")
+    found["distilled"] = found["draws, values"].as_model(4, "soft")
     return found
 
 

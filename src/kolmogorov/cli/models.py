@@ -44,7 +44,7 @@ def unfitted_model(options: dict[str, Any], **common: Any) -> Any:
 
     if _wants_lists(options, common["execution"]):
         return _lists(options, common)
-    given = common | {"levels": options["levels"]}
+    given = common | {"psi": options["psi"]}
     kind: Any = KolmogorovModel
     if _wants_draws(options, common["execution"]):
         kind = BayesianKolmogorovModel
@@ -55,15 +55,15 @@ def unfitted_model(options: dict[str, Any], **common: Any) -> Any:
         given["unobserved"] = "auto" if options["implicit"] else 0.0
         if options["implicit"]:
             given["n_events"] = _LISTING_EVENTS if given["n_events"] is None else given["n_events"]
-            if given["levels"] is None and given["learn_from"] == "draws":
-                given["levels"] = "chances"
+            if given["psi"] is None and given["learn_from"] == "draws":
+                given["psi"] = "soft"
     return kind(**{name: value for name, value in given.items() if value is not None})
 
 
 def _wants_lists(options: dict[str, Any], execution: Any) -> bool:
     """Tell whether lists are learned: of only-yes data, unless something of another model is asked for."""
     others = [name for name in _POINT if name != "implicit"]
-    other = given_of([*others, "levels"]) or options["bayes"] is not None or execution is not None
+    other = given_of([*others, "psi"]) or options["bayes"] is not None or execution is not None
     return bool(options["implicit"] and not other)
 
 
@@ -80,13 +80,13 @@ def _wants_draws(options: dict[str, Any], execution: Any) -> bool:
     """Tell whether models are drawn: as asked, or unless something of a single model is asked for."""
     from kolmogorov.cluster.dask import Dask
 
-    wanted, chances = options["bayes"], options["levels"] == "chances"
-    single = given_of(_POINT) + (["--levels chances"] if chances else [])
+    wanted, soft = options["bayes"], options["psi"] == "soft"
+    single = given_of(_POINT) + (["--psi soft"] if soft else [])
     bayes = not (single or isinstance(execution, Dask)) if wanted is None else bool(wanted)
     if bayes:
         refuse_given(_POINT, "does not go with --bayes")
-        if chances:
-            raise click.UsageError("--levels chances: does not go with --bayes.")
+        if soft:
+            raise click.UsageError("--psi soft: does not go with --bayes.")
     elif wanted is None:
         asked = ", ".join(single) or "--dask"
         refuse_given(_CHAINS, f"goes only with --bayes, but {asked} fits one model")

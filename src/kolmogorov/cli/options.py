@@ -34,33 +34,6 @@ class Finite(click.FloatRange):
         return number
 
 
-class LevelsOption(click.ParamType):  # type: ignore[type-arg]
-    """What items may be in events: 2, chances, or of draws auto or numbers separated by commas."""
-
-    name = "levels"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Read 2, a word or a grid."""
-        from kolmogorov.data.levels import LEVELS
-
-        if not isinstance(value, str):
-            return value
-        try:
-            found: Any = value if value in ("auto", "chances") else [float(part) for part in value.split(",")]
-        except ValueError:
-            found = []
-        if found == [2.0]:
-            return 2
-        if found != "chances" and not LEVELS.accepts(found):
-            self.fail(
-                f"expected 2, chances, auto, or increasing numbers on the probability scale separated by commas, such "
-                f"as 0,0.5,1, got {value!r}.",
-                param,
-                ctx,
-            )
-        return found
-
-
 class _Number(click.IntRange):
     """A whole number within a range that nobody leaves on purpose, and that the help need not tell."""
 
@@ -81,6 +54,8 @@ COUNT = _Number(max=1_000_000_000)
 #: Equations of more events than this have no place in any memory.
 EVENTS = _Events(max=1_000_000)
 JOBS = _Number(-10_000, 10_000)
+#: What an item may be in an event.
+PSI = click.Choice(["binary", "soft"])
 
 
 class ColumnName(click.ParamType):  # type: ignore[type-arg]

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import numbers
-from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kolmogorov._support.validation import Requirement
 from kolmogorov.data.observations import Observations
 
-Levels = int | Sequence[float] | Literal["auto"]
 #: An item's value in an event is kept as one byte; a reach of ten scales either way is beyond all use. By judgement.
 MOST_LEVELS, FURTHEST_LEVEL = 64, 10.0
 #: The step of a grid where the ratings' own is finer or coarser, with the two between which that serves. By judgement.
@@ -21,24 +17,10 @@ _USUAL_STEP, _FINEST_STEP, _COARSEST_STEP = 0.2, 0.15, 0.25
 _LOOK = 1 << 20
 
 
-def _are_levels(value: Any) -> bool:
-    if isinstance(value, str):
-        return value == "auto"
-    if isinstance(value, numbers.Integral):
-        return not isinstance(value, bool) and int(value) == 2
-    try:
-        grid = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        return False
+def are_levels(grid: NDArray[Any]) -> bool:
+    """Tell whether numbers, of a file say, are levels: increasing, not too many and not too far away."""
     shaped = grid.ndim == 1 and 2 <= grid.size <= MOST_LEVELS
     return bool(shaped and (np.abs(grid) <= FURTHEST_LEVEL).all() and (np.diff(grid) > 0.0).all())
-
-
-LEVELS = Requirement(
-    f"2, 'auto', or a list of 2 to {MOST_LEVELS} increasing numbers on the probability scale, each between "
-    f"-{FURTHEST_LEVEL:g} and {FURTHEST_LEVEL:g}",
-    _are_levels,
-)
 
 
 def nearest(values: NDArray[Any], points: NDArray[np.float64]) -> NDArray[Any]:
@@ -64,8 +46,3 @@ def step_of(table: Observations) -> float:
     found = np.unique(table.values[:_LOOK].round(9))
     step = float(np.diff(found).min()) if 2 <= found.size <= MOST_LEVELS else 0.0
     return step if _FINEST_STEP <= step <= _COARSEST_STEP else _USUAL_STEP
-
-
-def has_two(levels: Levels) -> bool:
-    """Tell whether levels are the paper's two, whatever the table."""
-    return not isinstance(levels, str) and (isinstance(levels, numbers.Integral) or np.array_equal(levels, (0.0, 1.0)))

@@ -8,9 +8,8 @@ import numpy as np
 
 from kolmogorov._support.typing import Floats
 from kolmogorov.data import Observations
-from kolmogorov.data.levels import MOST_LEVELS, Levels, has_two, step_of
-from kolmogorov.draws.emission import NEARLY_SURE, hides_ratings
-from kolmogorov.errors import ParameterError
+from kolmogorov.data.levels import MOST_LEVELS, step_of
+from kolmogorov.draws.emission import NEARLY_SURE
 
 #: Levels of ratings that are hidden behind yes and no, which nothing bounds: as many as a file holds. By judgement.
 _HIDDEN = np.arange(-29, 34) / 4.0
@@ -23,20 +22,12 @@ _DEVIATIONS = 2.5
 _FINENESS = 4
 
 
-def level_grid(levels: Levels, table: Observations, likelihood: str, n_events: int) -> Floats:
+def level_grid(psi: str, table: Observations, likelihood: str, n_events: int) -> Floats:
     """Return the levels that chains draw from; the paper's two are 0 and 1, or nearly so with yes and no."""
     noisy = likelihood == "gaussian"
-    if isinstance(levels, str):
-        return rating_levels(table, n_events) if noisy else _HIDDEN
-    if has_two(levels):
+    if psi == "binary":
         return np.array([0.0, 1.0]) if noisy else NEARLY_SURE
-    grid = np.asarray(levels, dtype=np.float64)
-    if not noisy and not hides_ratings(likelihood, grid):
-        raise ParameterError(
-            f"Where answers are yes and no, levels are 'auto', 2, or those of hidden ratings, which reach below 0 or "
-            f"above 1; got {grid[0]:g} to {grid[-1]:g}."
-        )
-    return grid
+    return rating_levels(table, n_events) if noisy else _HIDDEN
 
 
 def rating_levels(table: Observations, n_events: int) -> Floats:

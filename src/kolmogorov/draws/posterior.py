@@ -23,7 +23,7 @@ from kolmogorov._support.invariants import (
 from kolmogorov._support.threads import one_blas_thread
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data import Observations
-from kolmogorov.data.levels import LEVELS, middles, nearest
+from kolmogorov.data.levels import FURTHEST_LEVEL, MOST_LEVELS, are_levels, middles, nearest
 from kolmogorov.descent.attribute_maps import Attributed, Side, with_centres
 from kolmogorov.descent.files import TRAINING, Arrays, Parts, Schema, count, restored_training, stored_training
 from kolmogorov.descent.point import overlap
@@ -346,9 +346,9 @@ class Posterior(Trained):
 
 def check_levels(levels: NDArray[Any]) -> None:
     """Raise `InvariantError` where an array holds no levels of draws."""
-    requirement = LEVELS
-    if levels.dtype != np.float64 or not requirement.accepts(levels):
-        raise InvariantError(f"the levels must be {requirement}")
+    if levels.dtype != np.float64 or not are_levels(levels):
+        reach = f"between -{FURTHEST_LEVEL:g} and {FURTHEST_LEVEL:g}"
+        raise InvariantError(f"the levels must be 2 to {MOST_LEVELS} increasing numbers {reach}")
 
 
 def _side_by_side(psi: NDArray[Any], first: int, last: int) -> Floats:

@@ -17,7 +17,6 @@ from kolmogorov._support.validation import AUTO, NONE, POSITIVE, Requirement, be
 from kolmogorov.cluster.dask import Dask
 from kolmogorov.data.attributes import Newcomers, TableAttributes
 from kolmogorov.data.changes import Change
-from kolmogorov.data.levels import LEVELS, Levels
 from kolmogorov.data.observations import Observations
 from kolmogorov.data.trainable import check_any
 from kolmogorov.data.view import View
@@ -35,14 +34,14 @@ from kolmogorov.models.diagnostics import agreement, by_chain, for_arviz
 from kolmogorov.models.event_model import COMMON_RULES, Auto, EventModel, lengths
 from kolmogorov.models.ids import Unknown, pair_rows
 from kolmogorov.models.kolmogorov import KolmogorovModel
-from kolmogorov.models.learning import distilled, is_auto, learned, placing_solvers, plan_of
+from kolmogorov.models.learning import Psi, distilled, is_auto, learned, placing_solvers, plan_of
 from kolmogorov.models.recommender import Output
 from kolmogorov.models.tables import learnable
 from kolmogorov.models.updating import seed_for
 
 Likelihood = Literal["auto", "gaussian", "bernoulli"]
 _RULES: dict[str, Requirement] = COMMON_RULES | {
-    "levels": LEVELS,
+    "psi": one_of(("auto", "binary")),
     "likelihood": one_of(("auto", "gaussian", "bernoulli")),
     **lengths("n_chains", "burn_in", "n_samples"),
     "n_features": integer(0) | AUTO,
@@ -61,11 +60,10 @@ class BayesianKolmogorovModel(EventModel):
     n_events : int or "auto"
         Of each draw. "auto" lets the table say: as many, from 4 to 48, as go with the number of factors that predict
         cells held out of it best. Below 200 and above two million ratings it follows their number.
-    levels : "auto", 2 or sequence of float
-        The values that an item may take in an event, on the probability scale; 2 is the paper's model, in which it
-        happens or not. "auto" takes, for ratings, a grid that reaches at least one scale beyond either end, and for 0/1
-        data those of ratings that are hidden: a yes is one that lies, with noise, above one half. For 0/1 data a list
-        must be of such ratings, and reach below 0 or above 1.
+    psi : {"auto", "binary"}
+        The values that an item may take in an event; "binary" is the paper's model, in which it happens or not. "auto"
+        takes, for ratings, a grid that reaches at least one scale beyond either end, and for 0/1 data those of ratings
+        that are hidden: a yes is one that lies, with noise, above one half.
     likelihood : {"auto", "gaussian", "bernoulli"}
         Answers with normal noise, of a variance that depends on the user, or yes and no. "auto" takes "bernoulli" for
         0/1 data and "gaussian" for others.
@@ -118,7 +116,7 @@ class BayesianKolmogorovModel(EventModel):
         self,
         n_events: int | Auto = "auto",
         *,
-        levels: Levels = "auto",
+        psi: Literal["auto", "binary"] = "auto",
         likelihood: Likelihood = "auto",
         n_chains: int | Auto = "auto",
         burn_in: int | Auto = "auto",
@@ -133,7 +131,7 @@ class BayesianKolmogorovModel(EventModel):
         verbose: int = 0,
     ) -> None:
         self.n_events = n_events
-        self.levels = levels
+        self.psi = psi
         self.likelihood = likelihood
         self.n_chains = n_chains
         self.burn_in = burn_in
@@ -208,9 +206,7 @@ class BayesianKolmogorovModel(EventModel):
         """The draws."""
         return self.fitted_
 
-    def as_model(
-        self, n_events: int | Literal["auto"] = "auto", levels: Literal[2, "chances"] = 2, *, random_state: Any = 0
-    ) -> KolmogorovModel:
+    def as_model(self, n_events: int | Auto = "auto", psi: Psi = "binary", *, random_state: Any = 0) -> KolmogorovModel:
         """Return one model that stands for the draws: what a `KolmogorovModel` learns from the table they complete.
 
         It is read, predicts, places new users and is saved as any other; `history_` says its distance from the average.
@@ -220,14 +216,14 @@ class BayesianKolmogorovModel(EventModel):
         n_events : int or "auto"
             "auto" takes as many as were asked of the draws; where these were left to the table, at most 16, as
             `KolmogorovModel` does.
-        levels : 2 or "chances"
-            As in `KolmogorovModel`. Its predictions are near those of the draws: with 16 events and chances within
-            about 1%, with two levels about 2%.
+        psi : {"binary", "soft"}
+            As in `KolmogorovModel`. Its predictions are near those of the draws: with 16 events and soft psi within
+            about 1%, binary about 2%.
         random_state : int
             Of the starts from random events.
         """
         check_is_fitted(self)
-        asked = {"levels": levels, "unobserved": self.fitted_.unobserved, "random_state": random_state}
+        asked = {"psi": psi, "unobserved": self.fitted_.unobserved, "random_state": random_state}
         size = self.n_events if is_auto(n_events) else n_events
         model = KolmogorovModel(size, **asked, n_jobs=self.n_jobs)
         model._check_parameters()
@@ -368,9 +364,9 @@ class BayesianKolmogorovModel(EventModel):
 
     @property
     def _one_model(self) -> Fitted:
-        """The one model that stands for the draws: as near to their average as so many events with chances come."""
+        """The one model that stands for the draws: as near to their average as so many events with soft psi come."""
         if self._read is None:
-            model = KolmogorovModel(self.n_events, levels="chances", random_state=0, n_jobs=self.n_jobs)
+            model = KolmogorovModel(self.n_events, psi="soft", random_state=0, n_jobs=self.n_jobs)
             if self._distilled is None:
                 self._distilled, _ = learned(model, without_placed(self.fitted_), keep_interrupted=False)
             self._read = with_placed(self._distilled, self.fitted_, placing_solvers(model, self._distilled))

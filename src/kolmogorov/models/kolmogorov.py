@@ -40,7 +40,7 @@ from kolmogorov.errors import ParameterError
 from kolmogorov.gpu.cuda import Cuda
 from kolmogorov.models.event_model import COMMON_RULES, Auto, EventModel, lengths
 from kolmogorov.models.learning import (
-    Levels,
+    Psi,
     completed,
     descended,
     distilled,
@@ -76,7 +76,7 @@ def paper_parameters(n_events: int, changes: Mapping[str, Any]) -> dict[str, Any
             f"The paper prints lambda_u for {', '.join(map(str, _USER_REG))} events, got {n_events!r}. Pass 'user_reg'."
         )
     return {
-        "levels": 2,
+        "psi": "binary",
         "learn_from": "ratings",
         "user_reg": _USER_REG.get(n_events),
         "item_reg": 0.0,
@@ -95,7 +95,7 @@ def paper_parameters(n_events: int, changes: Mapping[str, Any]) -> dict[str, Any
 #: judgement. Below, only rows move.
 _SWEPT = 0.01
 _RULES: dict[str, Requirement] = COMMON_RULES | {
-    "levels": one_of((2, "chances")),
+    "psi": one_of(("binary", "soft")),
     "learn_from": one_of(("draws", "ratings")),
     "user_reg": real(0.0, LARGEST_RIDGE) | AUTO,
     "item_reg": real(0.0, LARGEST_RIDGE) | AUTO,
@@ -118,9 +118,9 @@ class KolmogorovModel(EventModel):
     ----------
     n_events : int or "auto"
         Number of elementary events D. "auto" takes more for more ratings, and at most 16, so that they can be read.
-    levels : 2 or "chances"
-        What an item may be in an event. 2 is the paper's model: it happens or not. "chances" are any number from 0 to
-        1: how likely it happens there.
+    psi : {"binary", "soft"}
+        What an item may be in an event. "binary" is the paper's model: it happens or not. "soft" is any number from 0
+        to 1: how likely it happens there.
     learn_from : {"draws", "ratings"}
         What the descent goes over. Tables of more than five million ratings, or that only a cluster holds, are learned
         from their ratings, and so are models with a ridge or a uniform prior; `learned_from_` says so.
@@ -168,7 +168,7 @@ class KolmogorovModel(EventModel):
     theta_ : ndarray of shape (n_users, n_events)
         The mixture of events that each user is; rows sum to 1.
     psi_ : ndarray of shape (n_items, n_events)
-        Booleans; of chances numbers from 0 to 1.
+        Booleans; of soft psi numbers from 0 to 1.
     learned_from_ : {"draws", "ratings"}
         What the descent went over.
     users_, items_ : Vocabulary
@@ -210,7 +210,7 @@ class KolmogorovModel(EventModel):
         self,
         n_events: int | Auto = "auto",
         *,
-        levels: Levels = 2,
+        psi: Psi = "binary",
         learn_from: Literal["draws", "ratings"] = "draws",
         user_reg: float | Auto = "auto",
         item_reg: float | Auto = "auto",
@@ -230,7 +230,7 @@ class KolmogorovModel(EventModel):
         keep_better: bool = True,
     ) -> None:
         self.n_events = n_events
-        self.levels = levels
+        self.psi = psi
         self.learn_from = learn_from
         self.user_reg = user_reg
         self.item_reg = item_reg

@@ -20,7 +20,6 @@ from kolmogorov._support.writing import check_writable
 from kolmogorov.cluster.dask import Dask
 from kolmogorov.cluster.descent import sharded_engine
 from kolmogorov.data.attributes import TableAttributes
-from kolmogorov.data.levels import has_two
 from kolmogorov.data.observations import Observations
 from kolmogorov.data.trainable import check_trainable
 from kolmogorov.descent.distillation import SWEEPS, Distillation, quick_solver, usual_events, usual_starts
@@ -43,7 +42,7 @@ from kolmogorov.solvers import RowSolver, resolve
 from kolmogorov.solvers.registry import usual
 
 #: What an item may be in an event: it happens there or not, or with any chance.
-Levels = Literal[2, "chances"]
+Psi = Literal["binary", "soft"]
 #: Ridges on theta and psi of a descent over ratings whose user gave none; by judgement.
 _RIDGES = (10.0, 0.0)
 #: Chains are enough when more would take less than this share of the squared error away, of ratings and of answers,
@@ -59,7 +58,7 @@ _LEAST_NOISE = 1e-6
 
 def problem_of(model: Any, n_events: int) -> Problem:
     """Return the row solvers and the objective that the parameters of a model describe."""
-    sides = (("simplex", model.user_solver), (item_family(model.levels), model.item_solver))
+    sides = (("simplex", model.user_solver), (item_family(model.psi), model.item_solver))
     users, items = (usual(name, n_events) if is_auto(solver) else resolve(name, solver) for name, solver in sides)
     for solver in (users, items):
         solver.check_size(n_events)
@@ -77,19 +76,13 @@ def quick_problem(model: Any, n_events: int) -> Problem:
     """Return the same for sweeps over a completed table: items are solved quickly, unless a solver was asked for."""
     problem = problem_of(model, n_events)
     if is_auto(model.item_solver):
-        problem = replace(problem, item_solver=quick_solver(item_family(model.levels), n_events))
+        problem = replace(problem, item_solver=quick_solver(item_family(model.psi), n_events))
     return problem
 
 
-def item_family(levels: Levels) -> str:
-    """Return the family of the row solvers of items.
-
-    Examples
-    --------
-    >>> item_family(2), item_family("chances")
-    ('binary', 'box')
-    """
-    return "box" if levels == "chances" else "binary"
+def item_family(psi: Psi) -> str:
+    """Return the family of the row solvers of items."""
+    return "box" if psi == "soft" else "binary"
 
 
 def ridges_of(model: Any) -> tuple[float, float]:
@@ -117,7 +110,7 @@ def plan_of(model: Any, table: Observations, *, learned: bool) -> Plan:
     """Return what `fit` samples of a table; a number of events that is left open is a guess unless it is `learned`."""
     likelihood = _likelihood(model, table)
     # An event is drawn behind each answer but where a rating is.
-    answers, only_yes = likelihood != "gaussian" and has_two(model.levels), model.unobserved != 0.0
+    answers, only_yes = likelihood != "gaussian" and model.psi == "binary", model.unobserved != 0.0
     timed = model.max_seconds is not None
     given = {name: getattr(model, name) for name in ("n_events", "n_chains", "burn_in", "n_samples", "n_features")}
     sizes = replace(
@@ -129,7 +122,7 @@ def plan_of(model: Any, table: Observations, *, learned: bool) -> Plan:
     return Plan(
         **vars(sizes),
         likelihood=likelihood,
-        levels=level_grid(model.levels, table, likelihood, sizes.n_events),
+        levels=level_grid(model.psi, table, likelihood, sizes.n_events),
         unobserved=_unobserved(model, table, likelihood),
         enough=_ENOUGH[likelihood != "gaussian"] if model.n_chains == "auto" and not timed and not only_yes else 0.0,
     )

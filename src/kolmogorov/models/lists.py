@@ -173,7 +173,7 @@ class ListModel(ListInterpretation, Updating, Recommender):
     def _events_model(self, unobserved: float, seed: int | None = None) -> KolmogorovModel:
         return KolmogorovModel(
             self.n_events,
-            levels="chances",
+            psi="soft",
             unobserved=unobserved,
             n_init=1,
             random_state=seed,

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from kolmogorov.data.levels import has_two
 from kolmogorov.descent.files import read, refusing
 from kolmogorov.descent.point import Fitted
 from kolmogorov.draws.emission import NEARLY_SURE
@@ -55,7 +54,7 @@ def load(path: str | os.PathLike[str]) -> Any:
         fitted = cls._learned.restored(meta, arrays)
         fitted.validate()
         _check_size(model, fitted.events if isinstance(fitted, FittedLists) else fitted)
-        _check_levels(model, fitted)
+        _check_psi(model, fitted)
         return model._adopt(fitted)
 
 
@@ -77,18 +76,16 @@ def _check_size(model: Any, fitted: Any) -> None:
         raise InvariantError(f"n_events is {model.n_events}, but theta has {fitted.theta.shape[-1]} events")
 
 
-def _check_levels(model: Any, fitted: Any) -> None:
-    """What is asked of the levels stands in the parameters, and what they are in the arrays."""
-    asked = getattr(model, "levels", 2)
-    if isinstance(fitted, Fitted) and (fitted.psi.dtype == bool) != (asked == 2):
-        raise InvariantError("the parameter levels and psi do not belong together")
-    # With "auto" the table has decided, which may have been for two.
-    if isinstance(asked, str) or not isinstance(fitted, Posterior):
-        return
-    if has_two(asked):
-        asked = (0.0, 1.0) if fitted.likelihood == "gaussian" else NEARLY_SURE
-    if not np.array_equal(asked, fitted.levels):
-        raise InvariantError("the parameter levels and the levels of the items do not belong together")
+def _check_psi(model: Any, fitted: Any) -> None:
+    """What is asked of psi stands in the parameters, and what it is in the arrays."""
+    binary = getattr(model, "psi", None) == "binary"
+    right = True
+    if isinstance(fitted, Fitted):
+        right = (fitted.psi.dtype == bool) == binary
+    elif isinstance(fitted, Posterior) and binary:
+        right = np.array_equal((0.0, 1.0) if fitted.likelihood == "gaussian" else NEARLY_SURE, fitted.levels)
+    if not right:
+        raise InvariantError("the parameter psi and what psi holds do not belong together")
 
 
 def _solver(value: Any) -> Any:

@@ -203,7 +203,7 @@ def test_rows_made_and_solved_in_one_call_are_the_same_bits(monkeypatch, kind):
 @settings(max_examples=25)
 def test_a_model_with_chances_keeps_its_invariants(table):
     """The paper's normalised nonnegative model."""
-    options = {"levels": "chances", "learn_from": "ratings", "user_reg": 0.5, "item_reg": 0.1, "tol": 0, "max_iter": 6}
+    options = {"psi": "soft", "learn_from": "ratings", "user_reg": 0.5, "item_reg": 0.1, "tol": 0, "max_iter": 6}
     model = KolmogorovModel(3, **options, random_state=0, n_jobs=1).fit(table)
     assert ((model.psi_ >= 0) & (model.psi_ <= 1)).all()
     np.testing.assert_allclose(model.theta_.sum(axis=1), 1)
@@ -214,6 +214,6 @@ def test_a_model_with_chances_keeps_its_invariants(table):
 def test_relaxing_psi_cannot_raise_the_optimum():
     truth = datasets.planted(n_users=60, n_items=40, n_events=3, noise=0.1, random_state=1).observations
     options = {"learn_from": "ratings", "user_reg": 0.0, "n_init": 5, "random_state": 0, "tol": 1e-7, "max_iter": 300}
-    relaxed, binary = (KolmogorovModel(3, levels=levels, **options).fit(truth) for levels in ("chances", 2))
+    relaxed, binary = (KolmogorovModel(3, psi=psi, **options).fit(truth) for psi in ("soft", "binary"))
     assert relaxed.history_[-1].objective <= binary.history_[-1].objective
     assert relaxed.psi_.dtype == np.float64

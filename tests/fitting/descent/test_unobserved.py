@@ -69,7 +69,7 @@ def test_the_objective_is_that_of_the_full_table_and_never_rises(table, size, un
             before = record.objective
 
 
-@pytest.mark.parametrize("more", [{}, {"levels": "chances"}, {"levels": "chances", "item_reg": 0.7}])
+@pytest.mark.parametrize("more", [{}, {"psi": "soft"}, {"psi": "soft", "item_reg": 0.7}])
 def test_a_fit_is_that_of_the_full_table(more, visits):
     options = {"learn_from": "ratings", "user_reg": 2.0, "random_state": 0, "max_iter": 5, "tol": 0.0}
     settings = {"n_events": 3, **options, **more}
@@ -147,6 +147,6 @@ def test_checkpoints_know_the_weight(visits, tmp_path):
 
 
 def test_the_objective_never_rises_in_a_whole_fit(visits):
-    options = {"levels": "chances", "learn_from": "ratings", "unobserved": 0.05, "tol": 0.0, "max_iter": 40}
+    options = {"psi": "soft", "learn_from": "ratings", "unobserved": 0.05, "tol": 0.0, "max_iter": 40}
     history = km.KolmogorovModel(6, **options, random_state=1).fit(visits).history_
     assert all(b.objective <= a.objective for a, b in itertools.pairwise(history))

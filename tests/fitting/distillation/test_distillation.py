@@ -310,12 +310,12 @@ def test_a_planted_model_is_recovered():
     assert np.sqrt(((model.theta_ @ model.psi_.T - made.theta @ made.psi.T) ** 2).mean()) < 0.03
 
 
-@pytest.mark.parametrize("levels", [2, "chances"])
-def test_what_a_fit_says_of_its_distance(levels):
+@pytest.mark.parametrize("psi", ["binary", "soft"])
+def test_what_a_fit_says_of_its_distance(psi):
     """`history_` is of the average of the draws, not of the ratings."""
     table = stars()
     drawn = BayesianKolmogorovModel(4, **SMALL).fit(table)
-    model = drawn.as_model(4, levels)
+    model = drawn.as_model(4, psi)
     target, said = (
         CompletedTable.of(drawn.posterior_, drawn.posterior_.factors),
         averaged(dense(drawn.posterior_), drawn.posterior_),
@@ -326,7 +326,7 @@ def test_what_a_fit_says_of_its_distance(levels):
     assert model.history_[-1].rmse == pytest.approx(np.sqrt(expected), abs=1e-4)
     reached = [sweep.objective for sweep in model.history_]
     assert all(later <= earlier for earlier, later in itertools.pairwise(reached))
-    again = drawn.as_model(4, levels)
+    again = drawn.as_model(4, psi)
     np.testing.assert_array_equal(again.theta_, model.theta_)
     np.testing.assert_allclose(model.fitted_.noise, drawn.posterior_.answer_variance + model.history_[-1].rmse ** 2)
 
@@ -475,8 +475,8 @@ def test_one_model_beats_biases_and_is_near_the_draws(name, zoo):
     splits = [whole.split(test_size=0.2, random_state=k) for k in range(5 if name == "zoo" else 1)]
     biases = np.mean([_error_of_biases(*split) for split in splits])
     drawn = _mean_error(lambda: BayesianKolmogorovModel(random_state=0), splits)
-    for levels, allowed in ((2, 1.06), ("chances", 1.04)):
-        error = _mean_error(lambda levels=levels: KolmogorovModel(levels=levels, random_state=0), splits)
+    for psi, allowed in (("binary", 1.06), ("soft", 1.04)):
+        error = _mean_error(lambda psi=psi: KolmogorovModel(psi=psi, random_state=0), splits)
         assert error < biases
         assert error < allowed * drawn
 
@@ -512,7 +512,7 @@ def visits(seed=0):
 
 def test_only_yes_makes_lists_from_draws_too():
     train, test = visits().split(0.2, random_state=0, by="user")
-    model = KolmogorovModel(6, levels="chances", unobserved="auto", random_state=0).fit(train)
+    model = KolmogorovModel(6, psi="soft", unobserved="auto", random_state=0).fit(train)
     assert model.learned_from_ == "draws"
     popular = popularity_scores(train, test, 10)["ndcg"]
     assert model.evaluate(test, ranking=True)["ndcg"] > 1.5 * popular
@@ -538,7 +538,7 @@ def test_only_yes_is_completed_by_descents():
     done = np.zeros(said.shape, dtype=bool)
     done[table.user_rows(), table.item_rows()] = True
     assert said[done].mean() > said[~done].mean() + 0.1
-    model = KolmogorovModel(4, levels="chances", unobserved=0.2, random_state=0, n_jobs=1).fit(table)
+    model = KolmogorovModel(4, psi="soft", unobserved=0.2, random_state=0, n_jobs=1).fit(table)
     target = CompletedTable.of(average, average.factors, 0.2)
     said[~average.user_seen] = said[average.user_seen].mean(axis=0)
     said[:, ~average.item_seen] = said[:, average.item_seen].mean(axis=1, keepdims=True)

@@ -28,7 +28,7 @@ def models():
     for name, table in (("stars", stars), ("yes/no", yes)):
         found |= {
             f"{name}, two": km.KolmogorovModel(4, random_state=0).fit(table),
-            f"{name}, chances": km.KolmogorovModel(4, levels="chances", random_state=0).fit(table),
+            f"{name}, chances": km.KolmogorovModel(4, psi="soft", random_state=0).fit(table),
             f"{name}, draws": km.BayesianKolmogorovModel(4, **DRAWS).fit(table),
         }
     return found

@@ -170,7 +170,7 @@ def test_events_that_like_all_the_same_have_no_name():
 
 
 def test_the_page_the_pictures_and_explanations_use_the_same_names(zoo):
-    model = km.KolmogorovModel(4, levels="chances", random_state=0).fit(zoo)
+    model = km.KolmogorovModel(4, psi="soft", random_state=0).fit(zoo)
     twin = naive.telling_items(model.fitted_, 5)
     assert [event.rows for event in model.events(5)] == twin
     why = model.explain("dove", "eggs")

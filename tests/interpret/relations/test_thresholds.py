@@ -42,7 +42,7 @@ def parts(films):
 
 @pytest.fixture(scope="module")
 def model(parts):
-    model = km.KolmogorovModel(3, levels="chances", learn_from="ratings", user_reg=0.3, n_init=5, random_state=0)
+    model = km.KolmogorovModel(3, psi="soft", learn_from="ratings", user_reg=0.3, n_init=5, random_state=0)
     return model.fit(parts[0])
 
 
@@ -222,9 +222,9 @@ def test_two_levels_keep_their_relations(parts):
     assert all(" >= 4" in rule.antecedent and " >= 4" in rule.consequent for rule in rules)
 
 
-@pytest.mark.parametrize("levels", [2, "chances"])
-def test_yes_and_no_has_one_threshold_whatever_the_levels(zoo, levels):
-    model = km.KolmogorovModel(4, levels=levels, learn_from="ratings", user_reg=0.3, random_state=0).fit(zoo)
+@pytest.mark.parametrize("psi", ["binary", "soft"])
+def test_yes_and_no_has_one_threshold_whatever_the_levels(zoo, psi):
+    model = km.KolmogorovModel(4, psi=psi, learn_from="ratings", user_reg=0.3, random_state=0).fit(zoo)
     relations = model.relations()
     assert len(relations.thresholds) == 1
     two = km.KolmogorovModel(4)._adopt(model.fitted_.reaching(0.5)).relations()
@@ -248,9 +248,7 @@ def test_options_of_two_levels_are_refused(model):
 def test_draws_give_relations_probabilities(films):
     rng = np.random.default_rng(3)
     fits = [
-        km.KolmogorovModel(3, levels="chances", learn_from="ratings", user_reg=0.3, random_state=seed, max_iter=4).fit(
-            films
-        )
+        km.KolmogorovModel(3, psi="soft", learn_from="ratings", user_reg=0.3, random_state=seed, max_iter=4).fit(films)
         for seed in range(6)
     ]
     draws = [LEVELS[nearest(fit.psi_, LEVELS)] for fit in fits]

@@ -139,7 +139,7 @@ def test_longer_rules_are_counted_on_other_data():
 
 def test_draws_say_how_probable_longer_rules_are():
     table = made(np.random.default_rng(6), 800, 8, conjunctions=1)
-    model = BayesianKolmogorovModel(4, levels=2, n_chains=2, burn_in=10, n_samples=5, random_state=0).fit(table)
+    model = BayesianKolmogorovModel(4, psi="binary", n_chains=2, burn_in=10, n_samples=5, random_state=0).fit(table)
     rules = model.relations().rules(max_antecedents=2)
     long = rules[rules.further[:, 0] >= 0]
     assert len(long)

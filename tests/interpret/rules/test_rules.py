@@ -32,7 +32,7 @@ def rules(model):
 
 @pytest.fixture(scope="module")
 def drawn(split):
-    model = BayesianKolmogorovModel(4, levels=2, n_chains=2, burn_in=10, n_samples=5, random_state=0)
+    model = BayesianKolmogorovModel(4, psi="binary", n_chains=2, burn_in=10, n_samples=5, random_state=0)
     return model.fit(split[0])
 
 

@@ -17,7 +17,7 @@ from kolmogorov.draws.start import FactorChain
 from kolmogorov.errors import ConvergenceWarning
 from kolmogorov.models.metrics import effective_size, split_rhat
 
-SMALL = {"levels": 2, "n_chains": 2, "burn_in": 20, "n_samples": 6, "thin": 2, "random_state": 0}
+SMALL = {"psi": "binary", "n_chains": 2, "burn_in": 20, "n_samples": 6, "thin": 2, "random_state": 0}
 
 
 @pytest.fixture(scope="module")
@@ -78,8 +78,10 @@ def test_a_callback_watches_and_ends(ratings):
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
-@pytest.mark.parametrize(("levels", "owner", "name"), [("auto", FactorChain, "learn"), (2, ThreadedEngine, "sweep")])
-def test_an_interrupt_during_the_start_of_a_chain_is_not_swallowed(ratings, monkeypatch, n_jobs, levels, owner, name):
+@pytest.mark.parametrize(
+    ("psi", "owner", "name"), [("auto", FactorChain, "learn"), ("binary", ThreadedEngine, "sweep")]
+)
+def test_an_interrupt_during_the_start_of_a_chain_is_not_swallowed(ratings, monkeypatch, n_jobs, psi, owner, name):
     right, calls = getattr(owner, name), itertools.count()
 
     def interrupted(self, *given):
@@ -89,7 +91,7 @@ def test_an_interrupt_during_the_start_of_a_chain_is_not_swallowed(ratings, monk
 
     monkeypatch.setattr(owner, name, interrupted)
     with pytest.raises(KeyboardInterrupt):
-        planned(4, **SMALL | {"levels": levels}, n_jobs=n_jobs).fit(ratings)
+        planned(4, **SMALL | {"psi": psi}, n_jobs=n_jobs).fit(ratings)
     assert next(calls) == 4
 
 
@@ -119,8 +121,8 @@ def test_a_fit_ends_with_one_short_line_that_says_whether_chains_agree(ratings, 
     caplog.set_level(logging.INFO, logger="kolmogorov")
     with warnings.catch_warnings():
         warnings.simplefilter("error", ConvergenceWarning)
-        model = planned(4, levels=2, n_chains=3, burn_in=1, n_samples=8, random_state=0).fit(ratings)
-        planned(4, levels=2, n_chains=1, burn_in=1, n_samples=8, random_state=0).fit(ratings)
+        model = planned(4, psi="binary", n_chains=3, burn_in=1, n_samples=8, random_state=0).fit(ratings)
+        planned(4, psi="binary", n_chains=1, burn_in=1, n_samples=8, random_state=0).fit(ratings)
     differ, alone = (record.message for record in caplog.records)
     assert (
         differ

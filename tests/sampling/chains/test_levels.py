@@ -57,10 +57,10 @@ def test_draws_are_models(tables, likelihood):
 
 @pytest.mark.parametrize(("likelihood", "values"), [("gaussian", [0.0, 1.0]), ("bernoulli", [0.01, 0.99])])
 def test_two_levels_are_those_of_the_paper_from_which_few_answers_go_astray(tables, likelihood, values):
-    model = drawn(tables, likelihood, levels=2, n_jobs=1)
+    model = drawn(tables, likelihood, psi="binary", n_jobs=1)
     assert model.posterior_.levels.tolist() == values
     assert np.unique(model.posterior_.psi).tolist() == np.float32(values).tolist()
-    assert same(model, drawn(tables, likelihood, levels=2, n_jobs=2))
+    assert same(model, drawn(tables, likelihood, psi="binary", n_jobs=2))
 
 
 @pytest.mark.parametrize("likelihood", ["gaussian", "bernoulli"])

@@ -69,10 +69,10 @@ def test_a_sweep_is_that_of_the_whole_table(likes, weighted):
         state = replace(mine, theta=yours.theta)
 
 
-@pytest.mark.parametrize("levels", ["auto", 2])
-def test_lists_find_what_was_left_out(likes, levels):
+@pytest.mark.parametrize("psi", ["auto", "binary"])
+def test_lists_find_what_was_left_out(likes, psi):
     train, test = likes.split(0.2, random_state=0, by="user")
-    fitted = planned(4, unobserved="auto", levels=levels, **SHORT).fit(train)
+    fitted = planned(4, unobserved="auto", psi=psi, **SHORT).fit(train)
     scores = fitted.evaluate(test, ranking=True, k=10)
     one = km.KolmogorovModel(1, unobserved="auto", learn_from="ratings", random_state=0).fit(train)
     popular = one.evaluate(test, ranking=True, k=10)

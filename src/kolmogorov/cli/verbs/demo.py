@@ -43,7 +43,7 @@ def command(seed: int) -> None:
         f"The United Nations' General Assembly since 2018: {votes.n_users} countries × {votes.n_items} motions. "
         f"{len(test):,} of {len(votes):,} votes held out.\n"
     )
-    model = KolmogorovModel(6, levels="chances", random_state=seed).fit(train)
+    model = KolmogorovModel(6, psi="soft", random_state=seed).fit(train)
     right, guess = _called_right(model, train, test)
     out.print(
         f"Held-out votes called right (no, abstain or yes): {right:.1%}   "

@@ -14,8 +14,8 @@ from kolmogorov.cli.options import (
     COUNT,
     EVENTS,
     JOBS,
+    PSI,
     Finite,
-    LevelsOption,
     attribute_options,
     output_option,
     read_attribute_files,
@@ -46,11 +46,10 @@ _MOST_EVENTS = 16
     help="Number of elementary events.  [default: by the size of the table; 48 with --implicit --point]",
 )
 @click.option(
-    "--levels",
-    type=LevelsOption(),
-    metavar="2|chances|auto|V,V,...",
-    help="What an item may be in an event: 2 (it happens or not), chances (any number from 0 to 1; one model), or of "
-    "draws auto or a grid on the scale from 0 to 1.  [default: 2; auto for draws, chances with --implicit --point]",
+    "--psi",
+    type=PSI,
+    help="What an item may be in an event: it happens or not, or (of one model) any number from 0 to 1.  [default: "
+    "binary; of draws a grid by the table; soft with --implicit --point]",
 )
 @click.option(
     "--bayes/--point",

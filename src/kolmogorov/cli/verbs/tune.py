@@ -14,8 +14,8 @@ from kolmogorov.cli.options import (
     COUNT,
     EVENTS,
     JOBS,
+    PSI,
     Finite,
-    LevelsOption,
     output_option,
     read_input,
     reading_options,
@@ -50,10 +50,8 @@ _counts = _list_of(int, 1, EVENTS.max or 1, "whole numbers >= 1")
 
 
 def _worded(tried: Any) -> str:
-    """Say the value of a parameter: a number, a word, or a grid of levels."""
-    if isinstance(tried, str):
-        return tried
-    return f"{tried:g}" if isinstance(tried, (int, float)) else ",".join(f"{level:g}" for level in tried)
+    """Say the value of a parameter: a number or a word."""
+    return tried if isinstance(tried, str) else f"{tried:g}"
 
 
 @click.command("tune", cls=Verb)
@@ -62,11 +60,10 @@ def _worded(tried: Any) -> str:
 @click.option("--model", type=click.Choice(["point", "draws"]), default="point", show_default=True)
 @click.option("--events", callback=_counts, help="Numbers of events to try.  [default: by the size of the table]")
 @click.option(
-    "--levels",
-    type=LevelsOption(),
+    "--psi",
+    type=PSI,
     multiple=True,
-    metavar="2|chances|auto|V,V,...",
-    help="Values of an item in an event; may be repeated to try several.  [default: the model's own]",
+    help="What an item may be in an event; may be repeated to try several.  [default: the model's own]",
 )
 @click.option(
     "--user-reg",
@@ -90,7 +87,7 @@ def command(
     output: str | None,
     model: str,
     events: list[int] | None,
-    levels: tuple[Any, ...],
+    psi: tuple[str, ...],
     user_reg: list[float] | None,
     item_reg: list[float] | None,
     implicit: bool,
@@ -111,7 +108,7 @@ def command(
     \b
     Examples:
       kolmogorov tune ratings.csv -o model.km
-      kolmogorov tune ratings.csv --levels 2 --levels chances --events 4,8
+      kolmogorov tune ratings.csv --psi binary --psi soft --events 4,8
       kolmogorov tune ratings.csv --events 8,16,24 --user-reg 10,30,100 --folds 5
       kolmogorov tune ratings.csv --model draws --events 8,16 --max-seconds 300 -o model.km
     """
@@ -129,7 +126,7 @@ def command(
     observations = read_input(data, options | {"implicit": implicit})
     tell_source(say, observations)
     doing(None if say.is_terminal else "Comparing settings")
-    grid: dict[str, Any] = {"n_events": events, "levels": levels or None, "user_reg": user_reg, "item_reg": item_reg}
+    grid: dict[str, Any] = {"n_events": events, "psi": psi or None, "user_reg": user_reg, "item_reg": item_reg}
     with _bar(say) as (advance, trials):
         found = tune(
             observations,

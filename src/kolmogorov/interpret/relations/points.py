@@ -231,7 +231,7 @@ class Relations(Listing):
 
     >>> ratings = [[1, 1, 2], [2, 3, 5], [4, 5, 5], [5, 5, 5], [1, 2, 2], [3, 4, 5]]
     >>> table = km.Observations.from_dense(ratings, maximum=5)
-    >>> model = km.KolmogorovModel(2, levels="chances", user_reg=0.1, n_init=5, random_state=0).fit(table)
+    >>> model = km.KolmogorovModel(2, psi="soft", user_reg=0.1, n_init=5, random_state=0).fit(table)
     >>> print(model.relations().rules(max_rules=1))
     No rule is supported by these data. 0 pairs of items were looked at.
     >>> ("0 >= 2", "2 >= 5") in model.relations().named(model.relations().implications())

@@ -39,7 +39,7 @@ class Thresholds:
     --------
     >>> import kolmogorov as km
     >>> table = km.Observations.from_arrays(["ann", "bob", "cas"], ["tea"] * 3, [1, 2, 4], minimum=0)
-    >>> model = km.KolmogorovModel(1, levels="chances", learn_from="ratings", random_state=0).fit(table)
+    >>> model = km.KolmogorovModel(1, psi="soft", learn_from="ratings", random_state=0).fit(table)
     >>> thresholds = Thresholds.of(model.fitted_)
     >>> thresholds.levels.tolist(), thresholds.ratings.tolist()
     ([0.375, 0.75], [0.5, 1.0])
