@@ -147,11 +147,11 @@ def test_the_model_of_the_page_is_the_model(zoo, rng, psi, learn_from):
         model = KolmogorovModel(4, psi=psi, learn_from=learn_from, random_state=0).fit(train)
         mark = model.fitted_.likes if mark is None else mark
         found = gather(model, table, Options())
-        psi = psi_on(found, model.psi_.shape)
-        assert np.array_equal(psi, model.psi_)
+        shown = psi_on(found, model.psi_.shape)
+        assert np.array_equal(shown, model.psi_)
         theta = numbers(found["model"]["theta"], "<u2").reshape(model.theta_.shape) / 65535
         expected = model.inverse_transform(model.theta_)
-        assert np.clip(theta @ psi.T, 0, 1) == pytest.approx(expected, abs=5e-5)
+        assert np.clip(theta @ shown.T, 0, 1) == pytest.approx(expected, abs=5e-5)
         assert found["model"]["population"] == model.fitted_.population.tolist()
         assert found["model"]["gram"] == model.fitted_.user_pull.strength.tolist()
         assert found["psi"] == ["".join("1" if x >= mark else "0" for x in row) for row in model.psi_.astype(float)]
