@@ -9,7 +9,7 @@ import kolmogorov as km
 from helpers.forgery import forged
 from kolmogorov._support.dealing import Threads
 from kolmogorov.errors import DataError, FileFormatError, ParameterError, UnknownIdError
-from kolmogorov.models.list_choosing import Asked, Judge, chosen_settings
+from kolmogorov.models.lists import Judge, chosen_settings
 
 
 def bought(n_users=300, n_games=25, seed=0):
@@ -189,8 +189,7 @@ def test_the_judge_prefers_what_is_right(parts):
         def learn(table, weight):
             raise AssertionError("events are not asked for where they have no share")
 
-        asked = Asked(balance=0.0)
-        assert chosen_settings(parts[0], asked, learn, 0, dealer).balance == 0.0
+        assert chosen_settings(parts[0], {"balance": 0.0}, learn, 0, dealer).balance == 0.0
 
 
 def test_links_or_events_alone_are_never_better_by_much(parts):

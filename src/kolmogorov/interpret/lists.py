@@ -17,8 +17,8 @@ from kolmogorov.errors import DataError
 from kolmogorov.interpret.events.explanation import Contribution
 from kolmogorov.interpret.events.naming import EventItems
 from kolmogorov.interpret.plot import waterfall
-from kolmogorov.models.fitted_lists import FittedLists
 from kolmogorov.models.ids import GUEST, Unknown, id_of, observations_of, rows_of
+from kolmogorov.models.lists import FittedLists
 
 #: Causes named in a sentence, parts shown one by one, and items that name an event; by judgement. The least amount that
 #: is told of is half of what is printed last.

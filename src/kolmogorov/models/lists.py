@@ -1,37 +1,44 @@
-"""`ListModel`: lists of items for tables in which only yes is recorded, by links between items and by events."""
+"""`ListModel`: lists of items for tables in which only yes is recorded, by links between items and by events.
+
+The ridge of links, the weight of blanks and the balance of the two are chosen by lists of entries that are held out.
+"""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from functools import partial
-from typing import Any, Literal, Self
+from dataclasses import asdict, dataclass, replace
+from functools import cache, partial
+from itertools import product
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from kolmogorov._support.dealing import Threads
 from kolmogorov._support.progress import says_stop
-from kolmogorov._support.seeds import base_seed
+from kolmogorov._support.seeds import base_seed, generator
 from kolmogorov._support.threads import one_blas_thread, thread_count
-from kolmogorov._support.typing import Floats
+from kolmogorov._support.typing import Floats, Rows
 from kolmogorov._support.validation import AUTO, BOOLEAN, CALLBACK, LARGEST_RIDGE, Requirement, integer, one_of, real
 from kolmogorov.data import Observations
 from kolmogorov.data.changes import Change
 from kolmogorov.data.view import View
 from kolmogorov.descent import fold_in, moving
+from kolmogorov.descent.files import Arrays, Parts, Schema
 from kolmogorov.descent.implicit import DescentSizes, averaged_descents
+from kolmogorov.descent.objective import usual_weight
 from kolmogorov.descent.point import Fitted, Sweep
-from kolmogorov.descent.trained import by_users, checked
-from kolmogorov.models.fitted_links import Links
-from kolmogorov.models.fitted_lists import FittedLists, ListSettings
+from kolmogorov.descent.trained import Trained, by_users, checked
+from kolmogorov.errors import DataError, InvariantError
 from kolmogorov.models.ids import Unknown, known_part
 from kolmogorov.models.interpretation import ListInterpretation
 from kolmogorov.models.kolmogorov import KolmogorovModel
 from kolmogorov.models.learning import why_ratings
-from kolmogorov.models.list_choosing import Asked, chosen_settings
-from kolmogorov.models.list_links import ItemTable, links_of
+from kolmogorov.models.links import ItemTable, Links, closed_form, gram_of, links_of
 from kolmogorov.models.ranking import Askers
+from kolmogorov.models.ranking_kernels import best_items, list_scores
 from kolmogorov.models.recommender import Rank, Recommender
 from kolmogorov.models.tables import learnable, table_of
 from kolmogorov.models.updating import Updating
@@ -52,6 +59,123 @@ _RULES: dict[str, Requirement] = {
     "callback": CALLBACK,
     "verbose": BOOLEAN | integer(0),
 }
+
+
+# --- what a fit leaves behind --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ListSettings:
+    """What lists of held-out entries settle.
+
+    Attributes
+    ----------
+    ridge : float
+        Of the regression of an item on all others.
+    growth : float
+        The ridge of an item grows with this power of how often it was observed.
+    unobserved : float
+        What an entry that was not observed weighs where events are learned.
+    balance : float
+        The share of events in a score; the rest is that of links.
+    """
+
+    ridge: float
+    growth: float
+    unobserved: float
+    balance: float
+
+    def validate(self) -> None:
+        """Raise `InvariantError` where something is not what it must be; for numbers from a file."""
+        limits = {"ridge": (1e-9, 1e12), "growth": (0.0, 1.0), "unobserved": (0.0, 1.0), "balance": (0.0, 1.0)}
+        for name, (low, high) in limits.items():
+            value = getattr(self, name)
+            if type(value) not in (int, float) or not low <= value <= high:
+                raise InvariantError(f"{name} must be a number from {low:g} to {high:g}, got {str(value)[:40]}")
+
+
+@dataclass(frozen=True, eq=False)
+class FittedLists(Trained):
+    """A score is (1 - balance) times the sum of links from a user's items, plus balance times theta . psi."""
+
+    has_scores: ClassVar[bool] = True
+    SCHEMA: ClassVar[Schema] = Fitted.SCHEMA | {
+        "link_matrix?": "f4 items items",
+        "link_indptr?": "i8 *",
+        "link_items?": "i4 links",
+        "link_weights?": "f4 links",
+    }
+    links: Links
+    events: Fitted
+    settings: ListSettings
+
+    @property
+    def training(self) -> Observations:  # type: ignore[override]
+        """What the model was fitted to."""
+        return self.events.training
+
+    def with_training(self, training: Observations) -> Self:
+        """Return the same over observations whose items or users are called otherwise."""
+        return replace(self, events=replace(self.events, training=training))
+
+    def known_rows(self, users: Rows, items: Rows) -> tuple[Rows, Rows]:
+        """Return the rows as they are: users and items without observations have thetas and psis too."""
+        return users, items
+
+    def at_rows(self, users: Rows, items: Rows) -> Floats:
+        """Return scores for aligned rows, cut to the scale."""
+        return np.clip(self.scores_at_rows(users, items), 0.0, 1.0)
+
+    def scores_at_rows(self, users: Rows, items: Rows) -> Floats:
+        """Return scores for aligned rows as they are: what lists are ordered by."""
+        theta, psi = self.events.theta_or_population[users], self.events.psi_or_average[items]
+        balance = self.settings.balance
+        linked = self.links.pairs(self.training.rows, users, items)
+        return (1.0 - balance) * linked + balance * np.einsum("nd,nd->n", theta, psi)
+
+    def of_users(self, users: Rows, lower: float | None = None) -> Floats:
+        """Return the scores of all items for some users; they may lie beyond the scale, so that lists keep an order."""
+        return self.of_rows(self.training.rows, users, self.events.theta_or_population[users])
+
+    def of_rows(self, view: View, rows: Rows, theta: Floats) -> Floats:
+        """Return the same for some rows of observations of anybody, whose thetas are given, one for each row."""
+        out = self.links.scores(view, rows)
+        out *= 1.0 - self.settings.balance
+        if self.settings.balance > 0.0:
+            out += self.settings.balance * (theta @ self.events.psi_or_average[:-1].T)
+        return out
+
+    def similar_to(self, item: int) -> Floats:
+        """Return the mean of the weights to and from every other item, the geometric one, where both speak for it.
+
+        That is the correlation of the two given all other items.
+        """
+        there, back = self.links.out_of(item), self.links.into(item)
+        found: Floats = np.sqrt(np.maximum(there, 0.0) * np.maximum(back, 0.0))
+        found[item] = 1.0
+        return found
+
+    def stored(self) -> Parts:
+        """Return what a file holds of this: numbers and arrays by name."""
+        meta, arrays = self.events.stored()
+        return meta | {"settings": asdict(self.settings)}, arrays | self.links.arrays()
+
+    @classmethod
+    def restored(cls, meta: dict[str, Any], arrays: Arrays) -> Self:
+        """Undo `stored`; what does not belong together is for `validate` to find."""
+        events = Fitted.restored(meta, arrays)
+        return cls(Links.restored(arrays, len(events.psi)), events, ListSettings(**meta["settings"]))
+
+    def validate_numbers(self) -> None:
+        """Check the events, the links, and the settings."""
+        self.events.validate_numbers()
+        if self.events.psi.dtype == bool:
+            raise InvariantError("the events of lists must hold chances")
+        self.links.validate()
+        self.settings.validate()
+
+
+# --- the model ----------------------------------------------------------------------------------------------------
 
 
 class ListModel(ListInterpretation, Updating, Recommender):
@@ -151,9 +275,10 @@ class ListModel(ListInterpretation, Updating, Recommender):
         self._check_parameters()
         table = learnable(self, X, only_yes=True)
         seed = base_seed(self.random_state)
-        asked = Asked(*(_given(getattr(self, name)) for name in ("ridge", "growth", "unobserved", "balance")))
+        names = ("ridge", "growth", "unobserved", "balance")
+        given = {name: float(getattr(self, name)) for name in names if getattr(self, name) != "auto"}
         with one_blas_thread(), Threads(self.n_jobs) as dealer:
-            settings = chosen_settings(table, asked, partial(self._learned_events, seed=seed), seed, dealer)
+            settings = chosen_settings(table, given, partial(self._learned_events, seed=seed), seed, dealer)
             links = self._links(table, settings, dealer)
         events = self._learned_events(table, settings.unobserved, seed)
         fitted = FittedLists(links, events, settings)
@@ -272,5 +397,157 @@ class ListModel(ListInterpretation, Updating, Recommender):
         return tags
 
 
-def _given(value: float | str) -> float | None:
-    return None if value == "auto" else float(value)
+# --- settings by lists of held-out entries ------------------------------------------------------------------------
+
+#: Length of the lists, users who are judged at most, items that lists are made of at most, and the share of a user's
+#: entries that is held out; by judgement.
+_LENGTH, _USERS, _ITEMS, _SHARE = 10, 3_000, 2_000, 0.2
+#: Place of a random stream, and where nDCG stands among the scores of a list.
+_STREAM, _NDCG = 11, 2
+
+
+@dataclass(frozen=True, eq=False)
+class Judge:
+    """Entries held out of a table, and lists of the items that most people have.
+
+    Attributes
+    ----------
+    train : Observations
+        What is left to learn from.
+    items : int64[n]
+        The items that lists are made of, increasing.
+    kept : View
+        The training entries of these items, by users; partners are their places in `items`.
+    users : int64[m]
+        The users who are judged.
+    """
+
+    train: Observations
+    items: Rows
+    kept: View
+    users: Rows
+    _relevant: tuple[NDArray[np.int64], NDArray[np.int32]]
+
+    @classmethod
+    def of(cls, table: Observations, seed: int) -> Judge | None:
+        """Hold out a share of every user's entries; None where nobody has enough of them."""
+        try:
+            train, test = table.split(_SHARE, random_state=seed, by="user")
+        except DataError:
+            return None
+        counts = np.bincount(train.rows.indices, weights=train.values, minlength=train.n_items)
+        items = np.sort(np.lexsort((np.arange(counts.size), -counts))[:_ITEMS])
+        kept, wanted = _among(train.rows, items, train.n_items), _among(test.rows, items, train.n_items)
+        askers = np.flatnonzero((wanted.counts > 0) & (kept.counts > 0))
+        if not askers.size:
+            return None
+        users = np.sort(generator(seed, _STREAM).permutation(askers)[:_USERS])
+        ends = np.concatenate(([0], np.cumsum(wanted.counts[users]))).astype(np.int64)
+        places = np.repeat(wanted.indptr[users] - ends[:-1], wanted.counts[users]) + np.arange(ends[-1])
+        return cls(train, items, kept, users, (ends, wanted.indices[places]))
+
+    def ndcg(self, scores: Floats, dealer: Threads) -> float:
+        """Return the mean nDCG of the lists that scores make, float64[m, n], for the users and items judged."""
+        found = np.empty((self.users.size, 6))
+        counts = np.bincount(self.kept.indices, minlength=self.items.size)
+        nothing = np.zeros(self.users.size, dtype=np.int64)
+
+        def share(first: int, last: int) -> None:
+            lists = np.empty((last - first, min(_LENGTH, self.items.size)), dtype=np.int64)
+            users = self.users[first:last]
+            best_items(scores[first:last], users, self.kept.indptr, self.kept.indices, counts, 0, lists)
+            list_scores(lists, *self._relevant, first, nothing, found[first:last])
+
+        dealer.deal(share, self.users.size, self.items.size // 16 + 1)
+        return float(found[:, _NDCG].mean())
+
+
+def _among(view: View, items: Rows, n_items: int) -> View:
+    """Return the yeses of some items, numbered by their places."""
+    place = np.full(n_items, -1, dtype=np.int32)
+    place[items] = np.arange(items.size, dtype=np.int32)
+    found = view.chosen((place[view.indices] >= 0) & (view.values > 0.0))
+    return View(found.indptr, place[found.indices], found.values, np.empty(0))
+
+
+#: Where nothing can be held out, and where the climb begins. These and the grids below were chosen on made-up tables
+#: that no benchmark reports, the growths after a look at the games of `benchmarks/only_yes.py`.
+_USUAL = {"ridge": 100.0, "growth": 0.25, "balance": 0.2}
+#: A step of the climb over ridges, how far it goes, and the finer step at its end.
+_STEP, _LEAST, _LARGEST, _FINE = 3.0, 0.3, 1e5, 3.0**0.5
+#: The first is the one of the climb; around its end all are tried.
+_GROWTHS = (0.25, 0.0, 0.5)
+#: Times the usual weight of blanks, and shares of events in a score.
+_BLANKS = (1.0, 4.0)
+_BALANCES = (0.0, 0.03, 0.06, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.65, 0.8, 1.0)
+
+#: Learns events from a table with a weight of blanks.
+Learner = Callable[[Observations, float], Fitted]
+
+
+def chosen_settings(
+    table: Observations, given: dict[str, float], learn: Learner, seed: int, dealer: Threads
+) -> ListSettings:
+    """Choose what was not given, by the nDCG of lists of held-out entries.
+
+    First links alone settle ridge and growth, then events of each weight of blanks are put beside them. Ties go to
+    what is tried first: links alone.
+    """
+    usual = usual_weight(len(table), table.n_users * table.n_items)
+    weights = [given["unobserved"]] if "unobserved" in given else [min(1.0, times * usual) for times in _BLANKS]
+    blanks = list(dict.fromkeys(weights))
+    judge = Judge.of(table, seed) if len(given) < len(_USUAL) + 1 else None
+    if judge is None:
+        return ListSettings(unobserved=blanks[0], **_USUAL | {k: v for k, v in given.items() if k in _USUAL})
+    ridge, growth, linked = _best_links(judge, given, dealer)
+    balances = (given["balance"],) if "balance" in given else _BALANCES
+    if balances == (0.0,):
+        return ListSettings(ridge, growth, blanks[0], 0.0)
+    tried: list[tuple[float, int, ListSettings]] = []
+    for weight in blanks:
+        events = learn(judge.train, weight)
+        told = events.theta[judge.users] @ np.ascontiguousarray(events.psi[judge.items].T, dtype=np.float64)
+        for balance in balances:
+            found = judge.ndcg((1.0 - balance) * linked + balance * told, dealer)
+            tried.append((found, -len(tried), ListSettings(ridge, growth, weight, balance)))
+    return max(tried, key=lambda trial: trial[:2])[2]
+
+
+def _best_links(judge: Judge, given: dict[str, float], dealer: Threads) -> tuple[float, float, Floats]:
+    """Climb to the best ridge, and look around it with each growth; return both, and the scores of links."""
+    table = ItemTable.of(judge.kept, judge.items.size)
+    gram = gram_of(table, dealer)
+
+    def scores(ridge: float, growth: float) -> Floats:
+        links = closed_form(table, table.ridges(ridge, growth), dealer, gram.copy())
+        out = np.empty((judge.users.size, judge.items.size))
+
+        def share(first: int, last: int) -> None:
+            out[first:last] = links.scores(judge.kept, judge.users[first:last])
+
+        dealer.deal(share, judge.users.size, judge.items.size // 16 + 1)
+        return out
+
+    @cache
+    def quality(ridge: float, growth: float) -> float:
+        return judge.ndcg(scores(ridge, growth), dealer)
+
+    growths = (given["growth"],) if "growth" in given else _GROWTHS
+    if "ridge" in given:
+        ridges: tuple[float, ...] = (given["ridge"],)
+    else:
+        top = _climbed(lambda at: quality(at, growths[0]), _USUAL["ridge"], _STEP)
+        ridges = (top, top * _FINE, top / _FINE)
+    ridge, growth = max(product(ridges, growths), key=lambda at: quality(*at))
+    return ridge, growth, scores(ridge, growth)
+
+
+def _climbed(quality: Callable[[float], float], start: float, step: float) -> float:
+    """Return where a climb by factors ends: no neighbour is better."""
+    here = start
+    for factor in (step, 1.0 / step):
+        while _LEAST <= here * factor <= _LARGEST and quality(here * factor) > quality(here):
+            here *= factor
+        if here != start:
+            break
+    return here

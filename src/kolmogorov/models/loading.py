@@ -18,9 +18,8 @@ from kolmogorov.draws.emission import NEARLY_SURE
 from kolmogorov.draws.posterior import Posterior
 from kolmogorov.errors import InvariantError
 from kolmogorov.models.bayesian import BayesianKolmogorovModel
-from kolmogorov.models.fitted_lists import FittedLists
 from kolmogorov.models.kolmogorov import KolmogorovModel
-from kolmogorov.models.lists import ListModel
+from kolmogorov.models.lists import FittedLists, ListModel
 from kolmogorov.models.recommender import NOT_STORED
 from kolmogorov.solvers import resolve
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.sparse import issparse
 from sklearn.linear_model import Ridge
 
 import naive
@@ -11,10 +12,10 @@ from kolmogorov._support.dealing import Threads
 from kolmogorov._support.threads import one_blas_thread
 from kolmogorov.data.view import View
 from kolmogorov.errors import DataError, InvariantError
-from kolmogorov.models import list_links as made
-from kolmogorov.models.fitted_links import DenseLinks, SparseLinks
-from kolmogorov.models.list_links import (
+from kolmogorov.models import links as made
+from kolmogorov.models.links import (
     ItemTable,
+    Links,
     closed_form,
     from_neighbours,
     gram_of,
@@ -49,7 +50,7 @@ def test_the_closed_form_is_one_regression_for_each_item(seed, n_users, n_items,
     with one_blas_thread(), Threads(2) as dealer:
         assert np.allclose(gram_of(table, dealer), dense.T @ dense)
         links = closed_form(table, ridges, dealer)
-    links.validate(n_items)
+    links.validate()
     assert np.allclose(links.weights, naive.link_weights(dense, ridges), atol=1e-5)
 
 
@@ -73,7 +74,7 @@ def test_neighbours_are_regressed_on_alone(seed, n_users, n_items, size):
     ridges = table.ridges(1.5, 0.5)
     with one_blas_thread(), Threads(2) as dealer:
         links = from_neighbours(table, ridges, size, dealer)
-    links.validate(n_items)
+    links.validate()
     weights = np.array([links.out_of(item) for item in range(n_items)])
     assert np.allclose(weights, naive.neighbour_links(dense, ridges, size), atol=1e-5)
     assert np.allclose(weights, np.array([links.into(item) for item in range(n_items)]).T)
@@ -128,21 +129,22 @@ def test_memory_is_asked_for_before_it_is_taken(monkeypatch):
     table = table_of(random_table(0, 10, 6))
     monkeypatch.setattr(made.os, "sysconf", lambda name: 16)
     with Threads(1) as dealer:
-        assert isinstance(links_of(table, table.ridges(1.0, 0.0), "auto", dealer), SparseLinks)
+        assert issparse(links_of(table, table.ridges(1.0, 0.0), "auto", dealer).weights)
         with pytest.raises(DataError, match="do not fit: 6 items need .* Set neighbours, to 64"):
             links_of(table, table.ridges(1.0, 0.0), "all", dealer)
 
 
 def test_links_that_are_none_are_refused():
-    with pytest.raises(InvariantError, match="from an item to itself"):
-        DenseLinks(np.eye(3, dtype=np.float32)).validate(3)
-    with pytest.raises(InvariantError, match="must be float32"):
-        DenseLinks(np.zeros((2, 3), dtype=np.float32)).validate(3)
+    def refused(match, n_items, **arrays):
+        with pytest.raises(InvariantError, match=match):
+            Links.restored({f"link_{name}": array for name, array in arrays.items()}, n_items).validate()
+
+    refused("from an item to itself", 3, matrix=np.eye(3, dtype=np.float32))
+    refused("must be float32", 3, matrix=np.zeros((2, 3), dtype=np.float32))
     indptr, weights = np.array([0, 1, 2]), np.ones(2, dtype=np.float32)
-    SparseLinks(indptr, np.array([1, 0], dtype=np.int32), weights).validate(2)
-    with pytest.raises(InvariantError, match="from an item to itself"):
-        SparseLinks(indptr, np.array([0, 1], dtype=np.int32), weights).validate(2)
-    with pytest.raises(InvariantError, match="outside the table"):
-        SparseLinks(indptr, np.array([1, 2], dtype=np.int32), weights).validate(2)
-    with pytest.raises(InvariantError, match="NaN"):
-        SparseLinks(indptr, np.array([1, 0], dtype=np.int32), np.float32([np.nan, 1])).validate(2)
+    for match, items, numbers in (
+        ("from an item to itself", [0, 1], weights),
+        ("outside the table", [1, 2], weights),
+        ("NaN", [1, 0], np.float32([np.nan, 1])),
+    ):
+        refused(match, 2, indptr=indptr, items=np.array(items, dtype=np.int32), weights=numbers)
