@@ -26,7 +26,8 @@ from threadpoolctl import threadpool_limits
 
 from kolmogorov import KolmogorovModel, ListModel, Observations
 from kolmogorov.descent.objective import UNOBSERVED_MASS, usual_weight
-from kolmogorov.models.ranking_kernels import best_items, list_scores
+from kolmogorov.models.metrics import list_scores
+from kolmogorov.models.ranking import best_items
 
 CHOOSING, REPORTED = 100, range(2)
 THREADS = 2

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import kolmogorov as km
-from kolmogorov.models.comparison import held_out
+from kolmogorov.models.metrics import held_out
 
 
 @pytest.fixture

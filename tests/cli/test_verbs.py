@@ -16,7 +16,7 @@ from rich.console import Console
 import kolmogorov as km
 from kolmogorov.cli import main
 from kolmogorov.cli.display import table
-from kolmogorov.models.comparison import trained_on
+from kolmogorov.models.metrics import trained_on
 
 VERBS = ["demo", "fit", "predict", "recommend", "explain", "rules", "report", "evaluate", "data", "doctor"]
 

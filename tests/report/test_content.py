@@ -14,8 +14,7 @@ from kolmogorov.data.datasets.tables import CREDITS
 from kolmogorov.draws.convergence import convergence_of
 from kolmogorov.errors import MissingExtraError, ParameterError
 from kolmogorov.interpret.events.naming import EventItems
-from kolmogorov.models.comparison import trained_on
-from kolmogorov.models.metrics import simple_guesses
+from kolmogorov.models.metrics import simple_guesses, trained_on
 from kolmogorov.report import Options, gather
 from kolmogorov.report.events import indistinct
 from kolmogorov.report.table import histogram, labels_of, plurals

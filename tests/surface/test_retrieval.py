@@ -10,10 +10,17 @@ import naive
 from kolmogorov import Observations
 from kolmogorov.data.view import View
 from kolmogorov.errors import DataError, ParameterError, UnknownIdWarning
-from kolmogorov.models.comparison import decisive, guess_scores, log_loss, popularity_scores, verdict
-from kolmogorov.models.metrics import SimpleGuesses, evaluate
-from kolmogorov.models.ranking import best
-from kolmogorov.models.ranking_kernels import best_items, list_scores
+from kolmogorov.models.metrics import (
+    SimpleGuesses,
+    decisive,
+    evaluate,
+    guess_scores,
+    list_scores,
+    log_loss,
+    popularity_scores,
+    verdict,
+)
+from kolmogorov.models.ranking import best, best_items
 
 NAMES = ("recall", "precision", "ndcg", "map", "mrr", "hit_rate")
 

@@ -258,7 +258,7 @@ def scored(
 
     With `k` the scores of lists of so many items, beside the list of the most popular ones.
     """
-    from kolmogorov.models.comparison import POPULARITY, decisive, guess_scores, popularity_scores, verdict
+    from kolmogorov.models.metrics import POPULARITY, decisive, guess_scores, popularity_scores, verdict
 
     if k is None:
         scores = model.evaluate(observations, ranking=False)
@@ -280,7 +280,7 @@ def scored_apart(
     trained with, so such pairs are left out of them.
     """
     from kolmogorov.errors import DataError
-    from kolmogorov.models.comparison import trained_on
+    from kolmogorov.models.metrics import trained_on
 
     trained = trained_on(model.fitted_, observations)
     number, total = int(trained.sum()), len(observations)

@@ -25,8 +25,8 @@ from kolmogorov.interpret.plot import (
 from kolmogorov.interpret.relations.order import Order
 from kolmogorov.interpret.relations.points import Relations
 from kolmogorov.interpret.relations.supports import Supports
-from kolmogorov.models.comparison import held_out
 from kolmogorov.models.ids import at_entries, id_of, rows_of
+from kolmogorov.models.metrics import held_out
 
 
 class Pictures:

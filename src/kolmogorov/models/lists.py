@@ -37,8 +37,8 @@ from kolmogorov.models.interpretation import ListInterpretation
 from kolmogorov.models.kolmogorov import KolmogorovModel
 from kolmogorov.models.learning import why_ratings
 from kolmogorov.models.links import ItemTable, Links, closed_form, gram_of, links_of
-from kolmogorov.models.ranking import Askers
-from kolmogorov.models.ranking_kernels import best_items, list_scores
+from kolmogorov.models.metrics import list_scores
+from kolmogorov.models.ranking import Askers, best_items
 from kolmogorov.models.recommender import Rank, Recommender
 from kolmogorov.models.tables import learnable, table_of
 from kolmogorov.models.updating import Updating

@@ -1,24 +1,30 @@
-"""How far predictions are from what was observed; simple guesses beside them; whether chains agree."""
+"""How good a model is: errors, forecasts and lists, beside simple guesses; whether chains agree."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kolmogorov._support.typing import Floats
+from kolmogorov._support.dealing import Threads
+from kolmogorov._support.jit import kernel
+from kolmogorov._support.threads import one_blas_thread
+from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data import Observations
+from kolmogorov.data.liking import least_like, reaching
+from kolmogorov.descent.trained import Trained, entry_rows, item_counts
 from kolmogorov.draws.convergence import effective_size as effective_size
 from kolmogorov.draws.convergence import split_rhat as split_rhat
 from kolmogorov.draws.posterior import shares as shares
 from kolmogorov.errors import DataError
-from kolmogorov.models.ranking_kernels import list_scores
+from kolmogorov.models.ids import Strangers, Unknown
+from kolmogorov.models.ranking import best_items
 
 __all__ = [
     "DistributionScores",
-    "RankingScores",
     "Scores",
     "SimpleGuesses",
     "effective_size",
@@ -224,59 +230,205 @@ class DistributionScores:
         return {"log_score": self._logs / self._mass, "calibration": float(off.mean())}
 
 
+@kernel
+def list_scores(lists, indptr, indices, first, extra, out):
+    """Write recall, precision, nDCG, average precision, reciprocal rank and hit of every list to `out`.
+
+    `lists`, int64[n, k], holds items, best first, and -1 where there were too few. The relevant items of every row,
+    increasing, are in `indptr` and `indices`; list 0 belongs to the row `first`. `extra` counts relevant items of a row
+    that could not be listed; they are missed. `out` is float64[n, 6], 0 where a row has nothing relevant.
+    """
+    n, k = lists.shape
+    for row in range(n):
+        begin, end = indptr[first + row], indptr[first + row + 1]
+        relevant = end - begin + extra[first + row]
+        hits = 0
+        gain = ideal = precision = reciprocal = 0.0
+        for j in range(k):
+            worth = 1.0 / np.log2(j + 2.0)
+            if j < relevant:
+                ideal += worth
+            item = lists[row, j]
+            if item < 0:
+                continue
+            low, high = begin, end
+            while low < high:
+                middle = (low + high) // 2
+                if indices[middle] < item:
+                    low = middle + 1
+                else:
+                    high = middle
+            if low < end and indices[low] == item:
+                hits += 1
+                gain += worth
+                precision += hits / (j + 1.0)
+                if hits == 1:
+                    reciprocal = 1.0 / (j + 1.0)
+        for j in range(6):
+            out[row, j] = 0.0
+        if relevant:
+            out[row, 0] = hits / relevant
+            out[row, 1] = hits / k
+            out[row, 2] = gain / ideal
+            out[row, 3] = precision / min(k, relevant)
+            out[row, 4] = reciprocal
+            out[row, 5] = 1.0 if hits else 0.0
+
+
+def trained_on(fitted: Trained, observations: Observations) -> NDArray[np.bool_]:
+    """Tell of every observation whether the model was fitted to its (user, item) pair."""
+    users, items = entry_rows(fitted.training, observations)
+    known = (users >= 0) & (items >= 0)
+    size = len(fitted.items)
+    trained = fitted.training.user_rows().astype(np.int64) * size + fitted.training.item_rows()
+    found: NDArray[np.bool_] = known & np.isin(users * size + items, trained)
+    return found
+
+
+def held_out(fitted: Trained, observations: Observations) -> Observations:
+    """Return the observations of (user, item) pairs that the model was not fitted to."""
+    return observations.subset(~trained_on(fitted, observations))
+
+
 _PER_LIST = ("recall", "precision", "ndcg", "map", "mrr", "hit_rate")
+#: Scores that a share of users holds at once count so much less than scratch of the kernels; by judgement.
+_LIGHT = 16
 
 
-class RankingScores:
-    """Scores of lists, one for each user, summed up user by user.
+def ranking_scores(
+    training: Observations,
+    of_users: Callable[[Rows], Floats],
+    test: Observations,
+    k: int,
+    likes: float,
+    unknown: Unknown = "ignore",
+    n_jobs: int | None = None,
+    *,
+    elsewhere: Callable[[Rows], Rows | None] | None = None,
+) -> dict[str, float]:
+    """Rank all items for every user of `test`, leave out those of the training, and look where the liked ones are.
 
-    Parameters
-    ----------
-    indptr, indices : int64[n_users + 1], int[nnz]
-        The relevant items of every user, increasing.
-    missed : int64[n_users]
-        Relevant items of a user that nobody could list.
-    counts : int64[n_items]
-        Observations of every item, which say how popular it is.
+    Items are ranked by what `of_users` returns for some rows of the training: a score for each of its items.
+    `elsewhere` may make the lists of all of them at once, or return None.
+    """
+    liked = test.subset(reaching(test.values, likes))
+    strangers = Strangers(unknown)
+    present = liked.rows.counts > 0
+    if not present.any():
+        raise DataError("No user has a held-out item that counts as liked; there is nothing to rank.")
+    users = strangers.rows_by_id(training.users, training.rows.counts > 0, liked.users, present, "user")
+    # An item without observations can still be listed.
+    anything = np.ones(training.n_items, dtype=bool)
+    items = strangers.rows_by_id(training.items, anything, liked.items, liked.seen_items, "item")
+    strangers.tell()
+    rows = users[present]
+    owner = np.cumsum(present)[liked.user_rows()] - 1
+    found = items[liked.item_rows()]
+    known = found < training.n_items
+    # The model's order of items need not be the test's.
+    order = np.lexsort((found[known], owner[known]))
+    indptr = np.concatenate(([0], np.cumsum(np.bincount(owner[known], minlength=rows.size)))).astype(np.int64)
+    missed = np.bincount(owner[~known], minlength=rows.size).astype(np.int64)
+    counts, seen = item_counts(training), training.rows
+    lists = None if elsewhere is None else elsewhere(rows)
+    if lists is None:
+        made = lists = np.empty((rows.size, min(k, counts.size)), dtype=np.int64)
+
+        def share(first: int, last: int) -> None:
+            mine = rows[first:last]
+            best_items(of_users(mine), mine, seen.indptr, seen.indices, counts, 0, made[first:last])
+
+        with one_blas_thread(), Threads(n_jobs) as dealer:
+            dealer.deal(share, rows.size, max(1, counts.size // _LIGHT))
+    by_user = np.empty((rows.size, len(_PER_LIST)))
+    list_scores(lists, indptr, found[known][order], 0, missed, by_user)
+    shown = lists[lists >= 0]
+    overall = {
+        "coverage": np.unique(shown).size / counts.size,
+        "mean_popularity": float(counts[shown].sum() / max(shown.size, 1)),
+    }
+    return dict(zip(_PER_LIST, by_user.mean(axis=0).tolist(), strict=True)) | overall
+
+
+POPULARITY = "most popular"
+_NO_AND_YES = np.array([0.0, 1.0])
+
+
+def guess_scores(train: Observations, observations: Observations) -> dict[str, dict[str, float]]:
+    """Return the errors of means and biases of what a model was fitted to, by the guess's name.
+
+    Of yes and no these include the log score, computed as that of a model.
 
     Examples
     --------
-    >>> nothing, counts = np.zeros(1, dtype=np.int64), np.array([9, 5, 2, 2, 1])
-    >>> scores = RankingScores(np.array([0, 2]), np.array([1, 4]), nothing, counts)
-    >>> scores.add(0, np.array([[4, 0]]))
-    >>> scores.result()["recall"], scores.result()["mean_popularity"]
-    (0.5, 5.0)
+    >>> import kolmogorov as km
+    >>> train, test = km.datasets.load("zoo").split(random_state=0)
+    >>> model = km.KolmogorovModel(6, user_reg=0.3, random_state=0).fit(train)
+    >>> guesses = guess_scores(train, test)
+    >>> list(guesses), model.evaluate(test)["rmse"] < guesses["user and item biases"]["rmse"]
+    (['overall mean', 'item means', 'user and item biases'], True)
     """
+    test = observations.rescaled(train.scale)
+    users, items = train.users.translate(test.users), train.items.translate(test.items)
+    guesses = SimpleGuesses.of(train)
+    view, binary = test.rows, test.is_binary
+    sums: dict[str, Scores] = {}
+    wholes: dict[str, DistributionScores] = {}
+    for first, last in view.blocks():
+        part = slice(int(view.indptr[first]), int(view.indptr[last]))
+        weights = view.weights[part] if view.weights.size else None
+        made = guesses.at(users[view.owners(first, last)], items[view.indices[part]])
+        for name, guess in made.items():
+            sums.setdefault(name, Scores(test.scale.span, binary)).add(view.values[part], guess, weights)
+            if binary:
+                whole = wholes.setdefault(name, DistributionScores(_NO_AND_YES))
+                whole.add(view.values[part], np.column_stack((1.0 - guess, guess)), weights)
+        view.forget(first, last)
+    return {name: scores.result() | (wholes[name].result() if binary else {}) for name, scores in sums.items()}
 
-    def __init__(
-        self, indptr: NDArray[np.int64], indices: NDArray[Any], missed: NDArray[np.int64], counts: NDArray[np.int64]
-    ) -> None:
-        self._table = (indptr, indices)
-        self._missed = missed
-        self._counts = counts
-        self._relevant = np.diff(indptr) + missed
-        self._by_user = np.zeros((missed.size, len(_PER_LIST)))
-        self._listed = np.zeros(missed.size, dtype=np.int64)
-        self._popularity = np.zeros(missed.size)
-        self._shown = np.zeros(counts.size, dtype=bool)
 
-    def add(self, first: int, lists: NDArray[np.int64]) -> None:
-        """Take in the lists of some users in a row; threads may do so at once for different ones."""
-        rows = slice(first, first + len(lists))
-        by_user: Floats = np.empty((len(lists), len(_PER_LIST)))
-        list_scores(lists, *self._table, first, self._missed, by_user)
-        self._by_user[rows] = by_user
-        asked = (lists >= 0) & (self._relevant[rows] > 0)[:, None]
-        self._listed[rows] = asked.sum(axis=1)
-        self._popularity[rows] = np.where(asked, self._counts[lists], 0).sum(axis=1)
-        self._shown[lists[asked]] = True
+def log_loss(values: Floats, guess: Floats, weights: Floats | None) -> float:
+    """Return the log loss of probabilities of a yes, of each of which one hundredth is spread evenly.
 
-    def result(self) -> dict[str, float]:
-        """Return the means over the users who have something relevant, and what is true of all lists."""
-        asked = self._relevant > 0
-        if not asked.any():
-            raise DataError("No user has a held-out item that counts as liked; there is nothing to rank.")
-        means = self._by_user[asked].mean(axis=0)
-        listed = max(int(self._listed.sum()), 1)
-        overall = {"coverage": float(self._shown.mean()), "mean_popularity": float(self._popularity.sum() / listed)}
-        return dict(zip(_PER_LIST, means.tolist(), strict=True)) | overall
+    Examples
+    --------
+    >>> round(log_loss(np.array([1.0, 0.0]), np.array([1.0, 0.0]), None), 4)
+    0.005
+    """
+    scores = DistributionScores(_NO_AND_YES)
+    scores.add(values, np.column_stack((1.0 - guess, guess)), weights)
+    return -scores.result()["log_score"]
+
+
+def popularity_scores(train: Observations, test: Observations, k: int) -> dict[str, float]:
+    """Return the scores of lists that hold what most were observed with; the same for everybody."""
+    counts = item_counts(train)
+    popular = counts / max(int(counts.max()), 1)
+    return ranking_scores(
+        train, lambda rows: np.tile(popular, (rows.size, 1)), test.rescaled(train.scale), k, least_like(train)
+    )
+
+
+def decisive(scores: Mapping[str, float]) -> str:
+    """Return the score by which a model is judged: of lists ndcg, of ratings rmse, of yes and no a log loss.
+
+    That is the log score where there is one: a single prediction that was sure and wrong decides the plain log loss.
+    """
+    if "ndcg" in scores:
+        return "ndcg"
+    return ("log_score" if "log_score" in scores else "log_loss") if "log_loss" in scores else "rmse"
+
+
+def verdict(model: Mapping[str, float], guesses: Mapping[str, Mapping[str, float]], score: str) -> str | None:
+    """Return a sentence where a guess is as good as the model, and None where the model beats all of them.
+
+    Examples
+    --------
+    >>> verdict({"rmse": 0.2}, {"item means": {"rmse": 0.19}, "overall mean": {"rmse": 0.3}}, "rmse")
+    'The model does not beat the item means: rmse 0.2000 against 0.1900.'
+    """
+    smaller = score in ("rmse", "mae", "rmse_rating", "mae_rating", "log_loss", "brier")
+    name, best = sorted(guesses.items(), key=lambda guess: guess[1][score] if smaller else -guess[1][score])[0]
+    if model[score] < best[score] if smaller else model[score] > best[score]:
+        return None
+    return f"The model does not beat the {name}: {score} {model[score]:.4f} against {best[score]:.4f}."

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kolmogorov._support.dealing import Threads
+from kolmogorov._support.jit import kernel
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data.view import View
 from kolmogorov.descent.trained import Trained
 from kolmogorov.gpu.lists import Lists
-from kolmogorov.models.ranking_kernels import best_items
 
 #: An item that fewer people were observed with is not recommended, unless that leaves too little to choose from.
 ENOUGH = 5
@@ -133,3 +133,60 @@ def predicted_columns(fitted: Trained, found: Floats) -> dict[str, Floats]:
         return {"score": found}
     probability = np.clip(found, 0.0, 1.0)
     return {"probability": probability, "rating": fitted.scale.rating(probability)}
+
+
+@kernel
+def _comes_before(score, count, item, other_score, other_count, other_item):
+    """Whether an item stands before another: by score, then by observations, then by its number."""
+    if score != other_score:
+        return score > other_score
+    if count != other_count:
+        return count > other_count
+    return item < other_item
+
+
+@kernel
+def best_items(scores, users, indptr, indices, counts, least, out):
+    """Write the items with the largest scores of every row to `out`, best first, but for those observed; -1 for none.
+
+    Scores that differ by less than a millionth of a millionth are a tie, which goes to the item with more observations
+    and then to the smaller number.
+
+    Row r of `scores`, float64[n, n_items], is of users[r], whose observations, in `indptr` and `indices`, are left out;
+    the number past the last user stands for somebody without any. Items with fewer than `least` observations in all,
+    which are in `counts`, are left out too. `out` is int64[n, k].
+    """
+    n_items, k = scores.shape[1], out.shape[1]
+    best = np.empty(k)
+    hidden = counts < least
+    for row in range(scores.shape[0]):
+        begin = end = 0
+        if users[row] < indptr.size - 1:
+            begin, end = indptr[users[row]], indptr[users[row] + 1]
+        for place in range(begin, end):
+            hidden[indices[place]] = True
+        held = 0
+        for item in range(n_items):
+            if hidden[item]:
+                continue
+            score = np.floor(scores[row, item] * 1e12 + 0.5)
+            if held == k and score < best[k - 1]:
+                continue
+            at = held
+            while at > 0:
+                other = out[row, at - 1]
+                if not _comes_before(score, counts[item], item, best[at - 1], counts[other], other):
+                    break
+                at -= 1
+            if at >= k:
+                continue
+            held = min(held + 1, k)
+            for j in range(held - 1, at, -1):
+                best[j] = best[j - 1]
+                out[row, j] = out[row, j - 1]
+            best[at] = score
+            out[row, at] = item
+        for j in range(held, k):
+            out[row, j] = -1
+        for place in range(begin, end):
+            hidden[indices[place]] = counts[indices[place]] < least

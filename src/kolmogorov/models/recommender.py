@@ -23,7 +23,6 @@ from kolmogorov.descent.trained import Trained
 from kolmogorov.errors import DataError
 from kolmogorov.gpu.lists import ListRules, Lists, lists_at_once, pair_probabilities
 from kolmogorov.models import metrics
-from kolmogorov.models.comparison import ranking_scores
 from kolmogorov.models.ids import (
     Strangers,
     Unknown,
@@ -34,6 +33,7 @@ from kolmogorov.models.ids import (
     rows_in_blocks,
     rows_of,
 )
+from kolmogorov.models.metrics import ranking_scores
 from kolmogorov.models.ranking import LOWER, Askers, as_columns, best, least_count
 from kolmogorov.models.tables import check_evaluable
 from kolmogorov.solvers import RowSolver

@@ -21,9 +21,9 @@ from kolmogorov.data import Observations
 from kolmogorov.data.trainable import check_trainable
 from kolmogorov.descent.objective import usual_weight
 from kolmogorov.errors import ConvergenceWarning, DataError, ParameterError
-from kolmogorov.models.comparison import POPULARITY, guess_scores, popularity_scores
 from kolmogorov.models.kolmogorov import KolmogorovModel
 from kolmogorov.models.learning import why_ratings
+from kolmogorov.models.metrics import POPULARITY, guess_scores, popularity_scores
 from kolmogorov.models.recommender import Recommender
 
 #: Numbers of events for tables with at most so many entries; these grids are by judgement.

@@ -19,8 +19,8 @@ from kolmogorov.errors import DataError, ParameterError
 from kolmogorov.interpret import PosteriorRelations, Relations
 from kolmogorov.interpret.relations.supports import Thresholds
 from kolmogorov.interpret.rules.counting import Counting, check_likes
-from kolmogorov.models.comparison import held_out
 from kolmogorov.models.learning import ridges_of
+from kolmogorov.models.metrics import held_out
 from kolmogorov.report.events import events, indistinct, reading, rounded, rules_of, shown_model, threshold_of
 from kolmogorov.report.quality import FEW, LITTLE, Subject, alerts, quality, tested, weaknesses
 from kolmogorov.report.table import (

@@ -17,8 +17,8 @@ from kolmogorov.data.liking import reaching
 from kolmogorov.data.view import View
 from kolmogorov.descent.trained import entry_rows
 from kolmogorov.errors import DataError, ParameterError
-from kolmogorov.models.comparison import POPULARITY, held_out, popularity_scores, verdict
 from kolmogorov.models.lists import FittedLists
+from kolmogorov.models.metrics import POPULARITY, held_out, popularity_scores, verdict
 from kolmogorov.models.ranking import least_count
 from kolmogorov.report.content import Options, heading
 from kolmogorov.report.events import events, shown_model

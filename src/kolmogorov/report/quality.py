@@ -18,9 +18,8 @@ from kolmogorov.draws.posterior import Posterior, coverage
 from kolmogorov.errors import DataError, FitError, ParameterError
 from kolmogorov.interpret import Relations
 from kolmogorov.interpret.plot import calibration_bins
-from kolmogorov.models.comparison import POPULARITY, decisive, log_loss, popularity_scores
 from kolmogorov.models.ids import at_entries
-from kolmogorov.models.metrics import evaluate, simple_guesses
+from kolmogorov.models.metrics import POPULARITY, decisive, evaluate, log_loss, popularity_scores, simple_guesses
 from kolmogorov.report.table import label_of
 
 

@@ -24,7 +24,7 @@ from kolmogorov.descent.point import Pull, Sweep
 from kolmogorov.draws.posterior import Posterior
 from kolmogorov.draws.sampler import SamplingProgress
 from kolmogorov.errors import ConvergenceWarning, ParameterError
-from kolmogorov.models.comparison import popularity_scores
+from kolmogorov.models.metrics import popularity_scores
 from kolmogorov.solvers import names, resolve
 
 SMALL = {"n_chains": 2, "burn_in": 10, "n_samples": 5, "random_state": 0}

@@ -95,7 +95,7 @@ def _over_folds(
     from sklearn.base import clone
 
     from kolmogorov.cli.display import emit, scored
-    from kolmogorov.models.comparison import decisive, verdict
+    from kolmogorov.models.metrics import decisive, verdict
 
     results = []
     for number, (train, test) in enumerate(parts, 1):

@@ -185,7 +185,7 @@ def _show(rules: Rules, trained: Rules | None, title: str, form: str, output: st
 
 def _judged_on(model: Any, name: str, layout: dict[str, Any], on: str) -> Observations:
     from kolmogorov.errors import DataError
-    from kolmogorov.models.comparison import held_out
+    from kolmogorov.models.metrics import held_out
 
     observations = read_input(name, layout, like=model.fitted_)
     if on == "all":

@@ -177,7 +177,7 @@ def _bar(say: Any) -> Iterator[Any]:
 def _show(found: Any, folds: int, span: float) -> None:
     """Print the trials and, below them, what simple guesses reach."""
     from kolmogorov.cli.display import console, table
-    from kolmogorov.models.comparison import verdict
+    from kolmogorov.models.metrics import verdict
 
     ranked, measure = found.ranked, found.best.measure
     columns: dict[str, list[Any]] = {
