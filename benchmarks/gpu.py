@@ -20,7 +20,7 @@ from harness import Column, Table, finish, machine, movielens
 
 import kolmogorov as km
 from kolmogorov import Observations
-from kolmogorov._support.dealing import Threads
+from kolmogorov._support.threads import Threads
 from kolmogorov.data.view import View
 from kolmogorov.descent.engine import State, ThreadedEngine
 from kolmogorov.descent.half_step import USER_SIDE, HalfStep, Partners

@@ -15,8 +15,8 @@ from harness import Column, Table, finish, machine, movielens
 
 import kolmogorov as km
 from kolmogorov import BayesianKolmogorovModel, Observations
-from kolmogorov._support.dealing import Threads
 from kolmogorov._support.seeds import generator
+from kolmogorov._support.threads import Threads
 from kolmogorov.draws.chain import PRIORS, ChainState
 from kolmogorov.draws.features import pattern_features
 from kolmogorov.draws.gaussian import GaussianChain

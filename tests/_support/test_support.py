@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 
 import kolmogorov as km
-from kolmogorov._support.dealing import Threads
 from kolmogorov._support.optional import require, to_frame
 from kolmogorov._support.seeds import base_seed, row_seeds
-from kolmogorov._support.threads import thread_count, usable_cpus
+from kolmogorov._support.threads import Threads, thread_count, usable_cpus
 from kolmogorov._support.writing import READ_ONLY_TOO, check_writable, replacing
 from kolmogorov.errors import FileWriteError, MissingExtraError, ParameterError
 

@@ -11,13 +11,13 @@ from sklearn.base import clone
 
 import kolmogorov as km
 from helpers.processes import printed
-from kolmogorov._support.dealing import Threads
+from kolmogorov._support.threads import Threads
 
 INTERRUPTED = """
 import os, sys, threading
 import numpy as np
 import kolmogorov as km
-from kolmogorov._support.dealing import Threads
+from kolmogorov._support.threads import Threads
 
 deal, done = Threads.deal, []
 

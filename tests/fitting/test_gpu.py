@@ -5,7 +5,7 @@ import pytest
 
 import kolmogorov as km
 from kolmogorov import Observations
-from kolmogorov._support.dealing import Threads
+from kolmogorov._support.threads import Threads
 from kolmogorov.descent.engine import ThreadedEngine
 from kolmogorov.descent.objective import Objective, Problem
 from kolmogorov.errors import ExecutionError, MissingExtraError, ParameterError

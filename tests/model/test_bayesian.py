@@ -9,7 +9,7 @@ from scipy import stats
 
 import naive
 from kolmogorov import BayesianKolmogorovModel, KolmogorovModel, Observations
-from kolmogorov._support.dealing import Threads
+from kolmogorov._support.threads import Threads
 from kolmogorov.data.datasets import planted
 from kolmogorov.data.view import View
 from kolmogorov.draws import sampler

@@ -8,7 +8,7 @@ import pytest
 import naive
 from helpers.forgery import forged
 from kolmogorov import BayesianKolmogorovModel, KolmogorovModel, Observations, datasets, load
-from kolmogorov._support.dealing import Threads
+from kolmogorov._support.threads import Threads
 from kolmogorov.data.view import View
 from kolmogorov.draws import sampler
 from kolmogorov.draws.posterior import answer_interval

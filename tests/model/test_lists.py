@@ -7,7 +7,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import kolmogorov as km
 from helpers.forgery import forged
-from kolmogorov._support.dealing import Threads
+from kolmogorov._support.threads import Threads
 from kolmogorov.errors import DataError, FileFormatError, ParameterError, UnknownIdError
 from kolmogorov.models.lists import Judge, chosen_settings
 

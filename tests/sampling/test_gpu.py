@@ -7,7 +7,7 @@ import pytest
 
 from helpers.planned import planned
 from kolmogorov import BayesianKolmogorovModel, KolmogorovModel, Observations
-from kolmogorov._support.dealing import Threads
+from kolmogorov._support.threads import Threads
 from kolmogorov.descent.trained import NOISE
 from kolmogorov.draws.features import pattern_features
 from kolmogorov.draws.gaussian import GaussianChain, ProbitChain

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import kolmogorov as km
-from kolmogorov._support.dealing import Threads
+from kolmogorov._support.threads import Threads
 from kolmogorov.data.changes import changed
 from kolmogorov.draws.features import pattern_features
 from kolmogorov.draws.levels import level_grid

@@ -1,14 +1,21 @@
-"""How many threads we may use, and how BLAS is kept from using its own."""
+"""How many threads we may use, how rows are dealt to them, and how BLAS is kept from using its own."""
 
 from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cached_property
+from types import TracebackType
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from kolmogorov._support.typing import Floats
 from kolmogorov.errors import ParameterError
 
 
@@ -74,3 +81,156 @@ def one_blas_thread() -> Iterator[None]:
         yield
     finally:
         _BLAS.release()
+
+
+# Numbers by judgement, unless something else is said; benchmarks/threads.py shows what they come to.
+#: Upper limit on the Gram matrices a share holds at once, in matrix entries: 1 MiB of float64, a processor's cache.
+_SHARE_ENTRIES = 1 << 17
+#: Shares per thread, so that a thread with easy rows takes another share instead of waiting.
+_SHARES_PER_THREAD = 4
+#: Rounds in which shares of equal work are dealt: long ones first, short ones so that threads end together.
+_ROUNDS = 5
+#: Work that is worth a share of its own, in multiplications: some hundred microseconds, many times its dispatch.
+_WORTH = 1 << 23
+#: The longest share, in multiplications: about a second, after which Ctrl-C is heard.
+_LONGEST = 1 << 32
+#: What a row costs beside its entries, in entries, where nothing else is said.
+_ROW_COST = 8
+#: Tables whose shares are remembered.
+_REMEMBERED = 16
+#: Pairs times draws that one thread goes through before others could have begun.
+_FEW_PAIRS = 1 << 16
+
+
+class Threads:
+    """Deal shares of rows to `n_jobs` threads; with one thread, run them in the caller's.
+
+    Examples
+    --------
+    >>> with Threads(2) as dealer:
+    ...     dealer.deal(lambda first, last: None, n_rows=10, row_entries=64)
+    """
+
+    def __init__(self, n_jobs: int | None = None) -> None:
+        self.n_threads = thread_count(n_jobs)
+        self._pool: ThreadPoolExecutor | None = None
+        self._own = threading.local()
+        self._ends: dict[tuple[int, ...], tuple[Any, NDArray[np.int64]]] = {}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # scikit-learn's clone copies parameters; what threads own stays with them.
+        return Threads, (self.n_threads,)
+
+    def __enter__(self) -> Threads:
+        if self.n_threads > 1:
+            # Whoever deals is one of the threads.
+            self._pool = ThreadPoolExecutor(self.n_threads - 1, thread_name_prefix="kolmogorov")
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(wait=True, cancel_futures=True)
+            self._pool = None
+        self._own = threading.local()
+        self._ends.clear()
+
+    def scratch(self, entries: int) -> Floats:
+        """Return memory for so many numbers that is the calling thread's own; the next call gives the same again.
+
+        New memory for each share would be handed over by the system page by page, by one thread at a time.
+        """
+        held: Floats | None = getattr(self._own, "memory", None)
+        if held is None or held.size < entries:
+            held = self._own.memory = np.empty(entries)
+        return held[:entries]
+
+    def deal(
+        self,
+        work: Callable[[int, int], None],
+        n_rows: int,
+        row_entries: int,
+        indptr: NDArray[np.int64] | None = None,
+        entry_cost: int = 1,
+        row_cost: int = _ROW_COST,
+    ) -> None:
+        """Call ``work(first, last)`` for shares that together cover ``range(n_rows)``.
+
+        Parameters
+        ----------
+        work : callable
+            Computes the rows first..last and writes them where they belong.
+        n_rows : int
+        row_entries : int
+            Scratch entries a row needs, which bounds the size of a share.
+        indptr : int64[n_rows + 1], optional
+            Where the entries of each row begin and end: shares are then of equal work and not of equal length, and no
+            more than are worth their dispatch.
+        entry_cost : int
+            Multiplications that an entry costs, with `indptr`.
+        row_cost : int
+            What a row costs beside its entries, in entries, with `indptr`.
+        """
+        most = max(1, _SHARE_ENTRIES // max(row_entries, 1))
+        if indptr is None:
+            rows = max(1, min(-(-n_rows // (_SHARES_PER_THREAD * self.n_threads)), most))
+            ends = np.append(np.arange(rows, n_rows, rows), n_rows)
+        else:
+            ends = self._known_ends(indptr, n_rows, most, entry_cost, row_cost)
+        shares = deque(zip([0, *ends[:-1].tolist()], ends.tolist(), strict=True)) if n_rows else deque()
+
+        lock = threading.Lock()
+
+        def take() -> None:
+            try:
+                while True:
+                    with lock:
+                        share = shares.popleft() if shares else None
+                    if share is None:
+                        return
+                    work(*share)
+            except BaseException:
+                shares.clear()
+                raise
+
+        pool = self._pool
+        helpers = 0 if pool is None else min(self.n_threads, len(shares)) - 1
+        futures = [pool.submit(take) for _ in range(helpers)] if pool is not None else []
+        take()
+        for future in futures:
+            future.result()
+
+    def _known_ends(self, indptr: NDArray[np.int64], *given: int) -> NDArray[np.int64]:
+        """Return `_equal_ends`, which are the same in every sweep."""
+        key = (id(indptr), *given)
+        if key not in self._ends:
+            if len(self._ends) >= _REMEMBERED:
+                self._ends.clear()
+            # The array is kept too: as long as it is, no other has its identity.
+            self._ends[key] = indptr, self._equal_ends(indptr, *given)
+        return self._ends[key][1]
+
+    def _equal_ends(
+        self, indptr: NDArray[np.int64], n_rows: int, most: int, entry_cost: int, row_cost: int
+    ) -> NDArray[np.int64]:
+        """Return where shares of about equal work end, at most so many rows each.
+
+        In each round the threads get half of what is left, one share each, as long as a share is worth its dispatch;
+        in the last they get all of it.
+        """
+        work = (indptr[: n_rows + 1] - indptr[0]) + row_cost * np.arange(n_rows + 1)
+        whole = max(int(work[-1]) * entry_cost, 1)
+        halves = 0.5 ** np.minimum(np.arange(1, _ROUNDS + 1), _ROUNDS - 1)
+        shares = np.repeat(halves / self.n_threads, self.n_threads)
+        longest = np.arange(1, whole // _LONGEST + 1) * (_LONGEST / whole)
+        cuts = np.concatenate([np.cumsum(np.maximum(shares, _WORTH / whole)), longest])
+        bounds = np.searchsorted(work, cuts[cuts < 1.0] * work[-1])
+        ends = np.unique(np.concatenate([bounds, np.arange(most, n_rows, most), [n_rows]]))
+        return ends[ends > 0]
+
+
+def deal_pairs(work: Callable[[slice], None], n_pairs: int, n_draws: int) -> None:
+    """Do work for parts of pairs that all draws are asked of, on all processors where that is worth their dispatch."""
+    with Threads(-1 if n_pairs * n_draws > _FEW_PAIRS else None) as dealer:
+        dealer.deal(lambda first, last: work(slice(first, last)), n_pairs, 1)

@@ -30,9 +30,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyarrow import ipc
 
-from kolmogorov._support.invariants import check_between, check_indices, check_indptr
 from kolmogorov._support.seeds import mixed
 from kolmogorov._support.typing import Floats
+from kolmogorov._support.validation import check_between, check_indices, check_indptr
 from kolmogorov.data.provenance import Provenance
 from kolmogorov.data.scale import LARGEST_WEIGHT, LEAST_WEIGHT, Scale
 from kolmogorov.data.view import View, counting_order, fingerprint_of

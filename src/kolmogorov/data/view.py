@@ -10,8 +10,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from kolmogorov._support.invariants import check_array, check_between, check_indices, check_indptr
 from kolmogorov._support.typing import Floats
+from kolmogorov._support.validation import check_array, check_between, check_indices, check_indptr
 from kolmogorov.data.scale import ACCEPTED_WEIGHTS, LARGEST_WEIGHT, LEAST_WEIGHT, Scale, outside_weight_bounds
 from kolmogorov.errors import DataError
 

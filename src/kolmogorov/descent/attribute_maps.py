@@ -8,8 +8,8 @@ from typing import Any, ClassVar, Literal, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from kolmogorov._support.invariants import check_array, check_bounded
 from kolmogorov._support.typing import Floats, Rows
+from kolmogorov._support.validation import check_array, check_bounded
 from kolmogorov.data.attributes import Attribute, block_sizes
 from kolmogorov.descent.files import Arrays, Parts, Schema
 from kolmogorov.errors import InvariantError

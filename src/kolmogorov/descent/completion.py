@@ -23,8 +23,8 @@ from scipy.special import ndtr
 from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_limits
 
-from kolmogorov._support.dealing import Threads
 from kolmogorov._support.seeds import row_seeds
+from kolmogorov._support.threads import Threads
 from kolmogorov._support.typing import Floats
 from kolmogorov.data.observations import Observations
 from kolmogorov.descent.engine import Run, State

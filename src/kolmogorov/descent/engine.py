@@ -16,9 +16,9 @@ from typing import Any, Generic, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from kolmogorov._support.dealing import Threads
-from kolmogorov._support.invariants import check_array, check_between, check_bits, check_simplex
+from kolmogorov._support.threads import Threads
 from kolmogorov._support.typing import Floats
+from kolmogorov._support.validation import check_array, check_between, check_bits, check_simplex
 from kolmogorov.data.observations import Observations
 from kolmogorov.data.trainable import check_trainable
 from kolmogorov.descent.half_step import HalfStep

@@ -7,9 +7,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from kolmogorov._support.dealing import Threads
 from kolmogorov._support.seeds import row_seeds
-from kolmogorov._support.threads import one_blas_thread
+from kolmogorov._support.threads import Threads, one_blas_thread
 from kolmogorov.data import Observations, Vocabulary
 from kolmogorov.data.view import View
 from kolmogorov.descent.half_step import ITEM_SIDE, USER_SIDE, Partners, solved_rows

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from kolmogorov._support.dealing import Threads
 from kolmogorov._support.seeds import row_seeds
+from kolmogorov._support.threads import Threads
 from kolmogorov._support.typing import Floats
 from kolmogorov.data.view import View
 from kolmogorov.solvers import RowSolver

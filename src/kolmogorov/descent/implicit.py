@@ -13,10 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from kolmogorov._support.dealing import Threads
 from kolmogorov._support.progress import says_stop
 from kolmogorov._support.seeds import generator
-from kolmogorov._support.threads import one_blas_thread
+from kolmogorov._support.threads import Threads, one_blas_thread
 from kolmogorov._support.typing import Floats
 from kolmogorov.data.observations import Observations
 from kolmogorov.descent.engine import Run, State, threaded_engine

@@ -10,7 +10,8 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from kolmogorov._support.invariants import (
+from kolmogorov._support.typing import Floats, Rows
+from kolmogorov._support.validation import (
     check_array,
     check_between,
     check_bounded,
@@ -18,7 +19,6 @@ from kolmogorov._support.invariants import (
     check_positive,
     check_simplex,
 )
-from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data import Observations
 from kolmogorov.data.levels import middles
 from kolmogorov.descent.attribute_maps import Placing, Side

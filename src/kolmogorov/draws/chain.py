@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from kolmogorov._support.dealing import Threads
 from kolmogorov._support.seeds import row_seeds
+from kolmogorov._support.threads import Threads
 from kolmogorov._support.typing import Floats
 from kolmogorov.data.levels import nearest
 from kolmogorov.data.observations import Observations

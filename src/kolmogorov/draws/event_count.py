@@ -6,9 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from kolmogorov._support.dealing import Threads
 from kolmogorov._support.seeds import generator
-from kolmogorov._support.threads import one_blas_thread
+from kolmogorov._support.threads import Threads, one_blas_thread
 from kolmogorov.data import Observations
 from kolmogorov.descent.trained import entry_rows
 from kolmogorov.draws.features import pattern_features

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kolmogorov._support.jit import kernel
-from kolmogorov._support.randomness import next_random
+from kolmogorov._support.jit import kernel, next_random
 
 _UNIT = 2.0**-53
 #: Up to so many draws are made one by one. By judgement.

@@ -6,8 +6,7 @@ from math import erfc, pi, sqrt
 
 import numpy as np
 
-from kolmogorov._support.jit import kernel
-from kolmogorov._support.randomness import seed_of_place
+from kolmogorov._support.jit import kernel, seed_of_place
 from kolmogorov.descent.trained import NOISE
 from kolmogorov.draws.gibbs import normal, truncated_normal
 

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kolmogorov._support.dealing import Threads
 from kolmogorov._support.seeds import mixed, row_seeds
-from kolmogorov._support.threads import one_blas_thread
+from kolmogorov._support.threads import Threads, one_blas_thread
 from kolmogorov._support.typing import Floats
 from kolmogorov.data.levels import nearest
 from kolmogorov.data.view import View

@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from kolmogorov._support.dealing import Threads, deal_pairs
-from kolmogorov._support.invariants import (
+from kolmogorov._support.threads import Threads, deal_pairs, one_blas_thread
+from kolmogorov._support.typing import Floats, Rows
+from kolmogorov._support.validation import (
     LARGEST_NUMBER,
     LEAST_NUMBER,
     check_among,
@@ -20,8 +21,6 @@ from kolmogorov._support.invariants import (
     check_between,
     check_simplex,
 )
-from kolmogorov._support.threads import one_blas_thread
-from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data import Observations
 from kolmogorov.data.levels import FURTHEST_LEVEL, MOST_LEVELS, are_levels, middles, nearest
 from kolmogorov.descent.attribute_maps import Attributed, Side, with_centres

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
-from kolmogorov._support.dealing import Threads
-from kolmogorov._support.threads import one_blas_thread
+from kolmogorov._support.threads import Threads, one_blas_thread
 from kolmogorov.cluster.dask import Dask
 from kolmogorov.data import Observations
 from kolmogorov.draws.chain import Chain, ChainState, Sample

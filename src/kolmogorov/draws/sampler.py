@@ -11,8 +11,7 @@ from functools import partial
 
 import numpy as np
 
-from kolmogorov._support.dealing import Threads
-from kolmogorov._support.threads import one_blas_thread
+from kolmogorov._support.threads import Threads, one_blas_thread
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.cluster.dask import Dask
 from kolmogorov.data import Observations

@@ -12,9 +12,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from kolmogorov._support.dealing import Threads
 from kolmogorov._support.seeds import generator
-from kolmogorov._support.threads import one_blas_thread
+from kolmogorov._support.threads import Threads, one_blas_thread
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data.attributes import Attributes, TableAttributes
 from kolmogorov.data.changes import Change

@@ -1,4 +1,4 @@
-// Random numbers inside kernels: a splitmix64 stream per row, the same as in `randomness.py` and `_support/seeds.py`.
+// Random numbers inside kernels: a splitmix64 stream per row, the same as in `_support/jit.py` and `_support/seeds.py`.
 #pragma once
 
 __device__ inline unsigned long long mixed(unsigned long long z) {

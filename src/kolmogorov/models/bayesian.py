@@ -9,9 +9,9 @@ from typing import Any, Literal, Self
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from kolmogorov._support.dealing import Threads
 from kolmogorov._support.progress import notice
 from kolmogorov._support.seeds import base_seed
+from kolmogorov._support.threads import Threads
 from kolmogorov._support.typing import Floats
 from kolmogorov._support.validation import AUTO, NONE, POSITIVE, Requirement, between, check_parameters, integer, one_of
 from kolmogorov.cluster.dask import Dask

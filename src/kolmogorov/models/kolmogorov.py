@@ -10,8 +10,8 @@ from typing import Any, ClassVar, Literal, Self
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from kolmogorov._support.dealing import Threads
 from kolmogorov._support.progress import notice
+from kolmogorov._support.threads import Threads
 from kolmogorov._support.typing import Floats
 from kolmogorov._support.validation import (
     AUTO,

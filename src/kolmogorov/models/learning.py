@@ -11,10 +11,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from kolmogorov._support.dealing import Threads
 from kolmogorov._support.progress import warn
 from kolmogorov._support.seeds import base_seed, row_seeds
-from kolmogorov._support.threads import one_blas_thread
+from kolmogorov._support.threads import Threads, one_blas_thread
 from kolmogorov._support.typing import Floats
 from kolmogorov._support.writing import check_writable
 from kolmogorov.cluster.dask import Dask

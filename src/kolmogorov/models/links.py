@@ -19,11 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from kolmogorov._support.dealing import Threads
-from kolmogorov._support.invariants import check_array, check_bounded, check_indices, check_indptr
 from kolmogorov._support.jit import kernel
 from kolmogorov._support.progress import notice
+from kolmogorov._support.threads import Threads
 from kolmogorov._support.typing import Floats, Rows
+from kolmogorov._support.validation import check_array, check_bounded, check_indices, check_indptr
 from kolmogorov.data.view import View, transposed
 from kolmogorov.errors import DataError, InvariantError
 

@@ -16,10 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from kolmogorov._support.dealing import Threads
 from kolmogorov._support.progress import says_stop
 from kolmogorov._support.seeds import base_seed, generator
-from kolmogorov._support.threads import one_blas_thread, thread_count
+from kolmogorov._support.threads import Threads, one_blas_thread, thread_count
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov._support.validation import AUTO, BOOLEAN, CALLBACK, LARGEST_RIDGE, Requirement, integer, one_of, real
 from kolmogorov.data import Observations

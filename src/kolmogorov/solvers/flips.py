@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kolmogorov._support.jit import kernel
-from kolmogorov._support.randomness import fill_bits
+from kolmogorov._support.jit import fill_bits, kernel
 from kolmogorov.solvers.copying import copy_to
 from kolmogorov.solvers.stopping_kernels import stopped
 

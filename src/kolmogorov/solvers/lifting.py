@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kolmogorov._support.jit import kernel
-from kolmogorov._support.randomness import fill_normal
+from kolmogorov._support.jit import fill_normal, kernel
 from kolmogorov.solvers.stopping_kernels import stopped
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import naive
 from helpers.strategies import tables
 from kolmogorov import KolmogorovModel, Observations, datasets
-from kolmogorov._support.dealing import Threads
+from kolmogorov._support.threads import Threads
 from kolmogorov.descent.engine import State, ThreadedEngine
 from kolmogorov.descent.half_step import USER_SIDE, HalfStep
 from kolmogorov.descent.objective import Objective, Problem

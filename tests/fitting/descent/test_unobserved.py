@@ -11,7 +11,7 @@ import kolmogorov as km
 import naive
 from helpers.strategies import tables
 from kolmogorov import Observations
-from kolmogorov._support.dealing import Threads
+from kolmogorov._support.threads import Threads
 from kolmogorov.descent.engine import ThreadedEngine
 from kolmogorov.descent.half_step import Partners
 from kolmogorov.descent.objective import Objective, Problem, usual_weight

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import kolmogorov as km
 import naive
 from kolmogorov import BayesianKolmogorovModel, KolmogorovModel, Observations
-from kolmogorov._support.dealing import Threads
+from kolmogorov._support.threads import Threads
 from kolmogorov.descent import distillation as distilled
 from kolmogorov.descent import implicit as only_yes
 from kolmogorov.descent.completion import CompletedTable, Completion, CompletionEngine, _YesTable

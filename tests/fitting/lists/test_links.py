@@ -8,8 +8,7 @@ from scipy.sparse import issparse
 from sklearn.linear_model import Ridge
 
 import naive
-from kolmogorov._support.dealing import Threads
-from kolmogorov._support.threads import one_blas_thread
+from kolmogorov._support.threads import Threads, one_blas_thread
 from kolmogorov.data.view import View
 from kolmogorov.errors import DataError, InvariantError
 from kolmogorov.models import links as made

@@ -8,7 +8,7 @@ import pytest
 import naive
 from helpers.geweke import scores_of
 from kolmogorov import Observations
-from kolmogorov._support.dealing import Threads
+from kolmogorov._support.threads import Threads
 from kolmogorov.data.levels import nearest
 from kolmogorov.data.view import View
 from kolmogorov.draws import discrete as discrete_module

@@ -4,7 +4,7 @@ import numpy as np
 
 import naive
 from kolmogorov import Observations
-from kolmogorov._support.dealing import Threads
+from kolmogorov._support.threads import Threads
 from kolmogorov.descent.trained import NOISE
 from kolmogorov.draws.features import Features
 from kolmogorov.draws.gaussian import ProbitChain

@@ -10,8 +10,8 @@ import naive
 from helpers.planned import planned
 from helpers.strategies import tables
 from kolmogorov import Observations
-from kolmogorov._support.dealing import Threads
 from kolmogorov._support.seeds import row_seeds
+from kolmogorov._support.threads import Threads
 from kolmogorov.draws.features import Features
 from kolmogorov.draws.gaussian import GaussianChain
 from kolmogorov.draws.levels import rating_levels

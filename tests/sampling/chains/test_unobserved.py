@@ -8,7 +8,7 @@ import pytest
 import kolmogorov as km
 from helpers.planned import planned
 from kolmogorov import Observations
-from kolmogorov._support.dealing import Threads
+from kolmogorov._support.threads import Threads
 from kolmogorov.draws.features import Features
 from kolmogorov.draws.gaussian import GaussianChain
 from kolmogorov.draws.start import started

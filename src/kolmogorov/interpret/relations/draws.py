@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from kolmogorov._support.dealing import Threads
+from kolmogorov._support.threads import Threads
 from kolmogorov._support.typing import Floats
 from kolmogorov._support.validation import check_parameters, one_of, real
 from kolmogorov.descent.point import Fitted

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kolmogorov._support.dealing import Threads
+from kolmogorov._support.threads import Threads
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data.levels import middles
 from kolmogorov.descent.point import Fitted
