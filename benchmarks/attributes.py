@@ -34,7 +34,7 @@ from scipy import sparse
 import kolmogorov as km
 from kolmogorov.data.attributes import TableAttributes
 from kolmogorov.data.datasets.movielens import official_folds
-from kolmogorov.descent.trained import entry_rows
+from kolmogorov.descent.fitted import entry_rows
 from kolmogorov.models.metrics import simple_guesses
 
 SEEDS, OTHER = (0, 1), 2

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from kolmogorov import Observations
-from kolmogorov.descent.trained import entry_rows
+from kolmogorov.descent.fitted import entry_rows
 
 os.environ.setdefault("TQDM_DISABLE", "1")  # myfm's progress
 #: Iterations, and how many of the last are averaged.

@@ -22,9 +22,8 @@ import kolmogorov as km
 from kolmogorov import Observations
 from kolmogorov._support.threads import Threads
 from kolmogorov.data.view import View
-from kolmogorov.descent.engine import State, ThreadedEngine
-from kolmogorov.descent.half_step import USER_SIDE, HalfStep, Partners
-from kolmogorov.descent.objective import Objective, Problem, UserTotals, squares_of
+from kolmogorov.descent.engine import HalfStep, State, ThreadedEngine
+from kolmogorov.descent.problem import USER_SIDE, Objective, Partners, Problem, UserTotals, squares_of
 from kolmogorov.gpu.cuda import Cuda
 from kolmogorov.gpu.descent import GpuEngine, row_length, summed_batches
 from kolmogorov.solvers import resolve

@@ -24,7 +24,7 @@ from harness import Column, Table, finish, machine, movielens
 
 import kolmogorov as km
 from kolmogorov._support.threads import Threads
-from kolmogorov.descent.completion import CompletedTable
+from kolmogorov.descent.distillation import CompletedTable
 from kolmogorov.models.ids import at_entries
 from kolmogorov.models.learning import completed
 

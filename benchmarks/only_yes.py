@@ -25,7 +25,7 @@ from harness import Column, Table, finish, machine, movielens, peer
 from threadpoolctl import threadpool_limits
 
 from kolmogorov import KolmogorovModel, ListModel, Observations
-from kolmogorov.descent.objective import UNOBSERVED_MASS, usual_weight
+from kolmogorov.descent.problem import UNOBSERVED_MASS, usual_weight
 from kolmogorov.models.metrics import list_scores
 from kolmogorov.models.ranking import best_items
 

@@ -10,7 +10,7 @@ import pytest
 
 import kolmogorov as km
 from kolmogorov.cli.process import INTERRUPTED
-from kolmogorov.descent.completion import CompletionEngine
+from kolmogorov.descent.distillation import CompletionEngine
 from kolmogorov.draws.sampler import Sampler
 
 

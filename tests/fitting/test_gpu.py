@@ -7,7 +7,7 @@ import kolmogorov as km
 from kolmogorov import Observations
 from kolmogorov._support.threads import Threads
 from kolmogorov.descent.engine import ThreadedEngine
-from kolmogorov.descent.objective import Objective, Problem
+from kolmogorov.descent.problem import Objective, Problem
 from kolmogorov.errors import ExecutionError, MissingExtraError, ParameterError
 from kolmogorov.gpu.cuda import Cuda
 from kolmogorov.gpu.descent import GpuEngine

@@ -8,7 +8,6 @@ import pytest
 import kolmogorov as km
 from helpers.processes import printed
 from kolmogorov import Observations
-from kolmogorov.descent.trained import checked
 from kolmogorov.draws.priors import PsiPrior
 from kolmogorov.errors import FitError, ParameterError
 
@@ -41,7 +40,7 @@ def test_a_fit_that_breaks_down_says_so(zoo):
     fitted = MODELS["ratings"].fit(zoo).fitted_
     broken = replace(fitted, theta=np.full_like(fitted.theta, np.nan))
     with pytest.raises(FitError, match="broke down: theta holds a number outside .* Take a smaller scale"):
-        checked(broken, "Take a smaller scale.")
+        broken.checked("Take a smaller scale.")
 
 
 @pytest.mark.parametrize(

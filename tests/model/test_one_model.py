@@ -8,7 +8,7 @@ import pytest
 
 import kolmogorov as km
 import naive
-from kolmogorov.descent.objective import usual_weight
+from kolmogorov.descent.problem import usual_weight
 
 LEVELS = {"two": "binary", "chances": "soft"}
 LEARNED = ("draws", "draws of yes/no", "ratings", "as_model", "unobserved", "unobserved ratings")

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import kolmogorov as km
 import naive
-from kolmogorov.descent.trained import tilt
+from kolmogorov.descent.fitted import tilt
 from kolmogorov.errors import ParameterError, UnknownIdError, UnknownIdWarning
 
 DRAWS = {"n_chains": 2, "burn_in": 15, "n_samples": 6, "random_state": 0}

@@ -10,8 +10,8 @@ import pytest
 
 import kolmogorov as km
 from helpers.processes import wait_until
-from kolmogorov.descent.moving import MovedRows
-from kolmogorov.descent.point import Fitted, Pull
+from kolmogorov.descent.fitted import Fitted, Pull
+from kolmogorov.descent.placing import MovedRows
 from kolmogorov.draws.warm import drawn_from
 from kolmogorov.errors import DataError, InvariantError, UnknownIdWarning
 from kolmogorov.solvers import resolve

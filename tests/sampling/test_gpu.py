@@ -8,7 +8,7 @@ import pytest
 from helpers.planned import planned
 from kolmogorov import BayesianKolmogorovModel, KolmogorovModel, Observations
 from kolmogorov._support.threads import Threads
-from kolmogorov.descent.trained import NOISE
+from kolmogorov.descent.fitted import NOISE
 from kolmogorov.draws.features import pattern_features
 from kolmogorov.draws.gaussian import GaussianChain, ProbitChain
 from kolmogorov.draws.priors import NoisePrior, PsiPrior, ThetaPrior, redrawn_shape, scored, stepped

@@ -27,9 +27,8 @@ from kolmogorov.cluster.dask import Dask
 from kolmogorov.cluster.shards import DistributedTable, Shard, distributed_table
 from kolmogorov.data import Observations
 from kolmogorov.data.trainable import check_trainable
-from kolmogorov.descent.engine import RatingsEngine, State
-from kolmogorov.descent.half_step import HalfStep, Partners
-from kolmogorov.descent.objective import Mass, Objective, Problem, UserTotals
+from kolmogorov.descent.engine import HalfStep, RatingsEngine, State
+from kolmogorov.descent.problem import Mass, Objective, Partners, Problem, UserTotals
 
 # Numbers by judgement.
 #: Blocks of items that are under way at once, for each thread of the cluster, and at most; and items of a block at

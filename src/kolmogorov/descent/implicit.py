@@ -18,11 +18,9 @@ from kolmogorov._support.seeds import generator
 from kolmogorov._support.threads import Threads, one_blas_thread
 from kolmogorov._support.typing import Floats
 from kolmogorov.data.observations import Observations
-from kolmogorov.descent.engine import Run, State, threaded_engine
-from kolmogorov.descent.multi_start import MultiStart
-from kolmogorov.descent.objective import Objective, Problem
-from kolmogorov.descent.point import Sweep
-from kolmogorov.descent.trained import Counted, Factors
+from kolmogorov.descent.engine import MultiStart, Run, State, Sweep, threaded_engine
+from kolmogorov.descent.fitted import Counted, Factors
+from kolmogorov.descent.problem import Objective, Problem
 from kolmogorov.solvers import resolve
 
 #: Ridges on theta and on values, by turns: tables of few yeses and of many do best with one or the other, and most with

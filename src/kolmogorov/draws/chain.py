@@ -16,7 +16,7 @@ from kolmogorov._support.typing import Floats
 from kolmogorov.data.levels import nearest
 from kolmogorov.data.observations import Observations
 from kolmogorov.data.view import counting_order
-from kolmogorov.descent.half_step import USER_SIDE
+from kolmogorov.descent.problem import USER_SIDE
 from kolmogorov.draws.features import Features
 from kolmogorov.draws.posterior import on_grid
 from kolmogorov.draws.priors import PsiPrior, ThetaPrior

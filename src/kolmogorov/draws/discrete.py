@@ -10,7 +10,7 @@ import numpy as np
 
 from kolmogorov._support.seeds import generator
 from kolmogorov._support.typing import Floats
-from kolmogorov.descent.half_step import ITEM_SIDE, USER_SIDE
+from kolmogorov.descent.problem import ITEM_SIDE, USER_SIDE
 from kolmogorov.draws.chain import LEVEL_COST, PRIORS, Chain, ChainState, Codes
 from kolmogorov.draws.emission import CHANCES, POSITION
 from kolmogorov.draws.emission_kernels import draw_emissions, draw_emitted

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from kolmogorov._support.typing import Floats
-from kolmogorov.descent.trained import NOISE
+from kolmogorov.descent.fitted import NOISE
 
 #: The paper's two levels where answers are yes and no: one answer in a hundred goes against its event. By judgement.
 NEARLY_SURE = np.array([0.01, 0.99])

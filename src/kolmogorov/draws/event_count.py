@@ -9,7 +9,7 @@ import numpy as np
 from kolmogorov._support.seeds import generator
 from kolmogorov._support.threads import Threads, one_blas_thread
 from kolmogorov.data import Observations
-from kolmogorov.descent.trained import entry_rows
+from kolmogorov.descent.fitted import entry_rows
 from kolmogorov.draws.features import pattern_features
 from kolmogorov.draws.gaussian import GaussianChain
 from kolmogorov.draws.start import FactorChain, factor_sweeps

@@ -11,8 +11,8 @@ import numpy as np
 from kolmogorov._support.seeds import generator, row_seeds
 from kolmogorov._support.typing import Floats
 from kolmogorov.data.view import View
-from kolmogorov.descent.half_step import ITEM_SIDE, USER_SIDE
-from kolmogorov.descent.trained import NOISE
+from kolmogorov.descent.fitted import NOISE
+from kolmogorov.descent.problem import ITEM_SIDE, USER_SIDE
 from kolmogorov.draws.chain import LEVEL_COST, PRIORS, USER_ROUNDS, Chain, ChainState, Codes, psi_variance
 from kolmogorov.draws.gaussian_kernels import draw_psis, draw_thetas
 from kolmogorov.draws.hidden import draw_hidden

@@ -7,7 +7,7 @@ from math import erfc, pi, sqrt
 import numpy as np
 
 from kolmogorov._support.jit import kernel, seed_of_place
-from kolmogorov.descent.trained import NOISE
+from kolmogorov.descent.fitted import NOISE
 from kolmogorov.draws.gibbs import normal, truncated_normal
 
 _DEVIATION, _ROOT_PI = sqrt(NOISE), sqrt(pi)

@@ -12,8 +12,8 @@ from kolmogorov._support.threads import Threads, one_blas_thread
 from kolmogorov._support.typing import Floats
 from kolmogorov.data.levels import nearest
 from kolmogorov.data.view import View
-from kolmogorov.descent.half_step import ITEM_SIDE, USER_SIDE
-from kolmogorov.descent.trained import NOISE
+from kolmogorov.descent.fitted import NOISE
+from kolmogorov.descent.problem import ITEM_SIDE, USER_SIDE
 from kolmogorov.draws.chain import USER_ROUNDS, Codes, psi_variance
 from kolmogorov.draws.emission import CHANCES, POSITION
 from kolmogorov.draws.emission_kernels import draw_emissions, settle_emitted

@@ -17,8 +17,7 @@ from kolmogorov.data.attributes import Attributes, Newcomers, TableAttributes
 from kolmogorov.data.changes import with_ids
 from kolmogorov.data.levels import nearest
 from kolmogorov.data.vocabulary import Vocabulary
-from kolmogorov.descent.attribute_maps import Attributed, carried, moved_rows
-from kolmogorov.descent.trained import by_users, checked
+from kolmogorov.descent.attributes import Attributed, carried, moved_rows
 from kolmogorov.draws.posterior import Posterior, on_grid
 from kolmogorov.draws.priors import slopes_and_spread
 
@@ -37,7 +36,7 @@ def attributed(posterior: Posterior, known: TableAttributes) -> Posterior:
         posterior = replace(posterior, item_attributes=side)
         unseen = _placeable(posterior, known.items, posterior.item_seen)
         posterior = _with_items(posterior, side, unseen, known.items.values[unseen])
-    return checked(posterior)
+    return posterior.checked()
 
 
 def introduced(posterior: Posterior, users: Newcomers | None, items: Newcomers | None) -> Posterior:
@@ -57,7 +56,7 @@ def introduced(posterior: Posterior, users: Newcomers | None, items: Newcomers |
         theta=posterior.theta[:, np.maximum(before_users, 0)],
         psi=posterior.psi[:, np.maximum(before_items, 0)],
         noise=noise,
-        training=by_users(table),
+        training=table.over(),
         user_attributes=_moved(posterior.user_attributes, before_users),
         item_attributes=_moved(posterior.item_attributes, before_items),
     )
@@ -69,7 +68,7 @@ def introduced(posterior: Posterior, users: Newcomers | None, items: Newcomers |
         rows = found.items.translate(new_items)
         chosen = ~found.item_seen[rows]
         found = _with_items(found, found.item_attributes, rows[chosen], items.values[chosen])
-    return checked(found)
+    return found.checked()
 
 
 def _learned(known: Attributes, factors: NDArray[Any], weights: NDArray[Any], rng: np.random.Generator) -> Attributed:

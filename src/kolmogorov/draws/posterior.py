@@ -23,10 +23,9 @@ from kolmogorov._support.validation import (
 )
 from kolmogorov.data import Observations
 from kolmogorov.data.levels import FURTHEST_LEVEL, MOST_LEVELS, are_levels, middles, nearest
-from kolmogorov.descent.attribute_maps import Attributed, Side, with_centres
+from kolmogorov.descent.attributes import Attributed, Side, with_centres
 from kolmogorov.descent.files import TRAINING, Arrays, Parts, Schema, count, restored_training, stored_training
-from kolmogorov.descent.point import overlap
-from kolmogorov.descent.trained import Factors, Trained, answer_shares
+from kolmogorov.descent.fitted import Factors, Trained, answer_shares, overlap
 from kolmogorov.draws.averages import (
     draw_products,
     low_quantile,

@@ -16,7 +16,7 @@ from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.cluster.dask import Dask
 from kolmogorov.data import Observations
 from kolmogorov.data.attributes import TableAttributes
-from kolmogorov.descent.trained import by_users, checked, entry_rows
+from kolmogorov.descent.fitted import entry_rows
 from kolmogorov.draws.chain import ChainState, Sample
 from kolmogorov.draws.emission import chances_of_yes, hides_ratings
 from kolmogorov.draws.features import pattern_features
@@ -82,7 +82,7 @@ def drawn(
             if not keep_interrupted or not sampler.kept:
                 raise
             interrupted = True
-        posterior = checked(sampler.posterior())
+        posterior = sampler.posterior().checked()
         return attributed(posterior, known) if known else posterior, interrupted
 
 
@@ -125,7 +125,7 @@ class Sampler:
             noise=np.array([sample.noise for sample in samples]),
             n_chains=len(chains),
             likelihood=self.plan.likelihood,
-            training=by_users(self.table),
+            training=self.table.over(),
             priors={name: np.array([sample.priors[name] for sample in samples]) for name in names},
             levels=self.plan.levels,
             unobserved=self.plan.unobserved,

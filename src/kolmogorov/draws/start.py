@@ -16,11 +16,9 @@ from kolmogorov._support.threads import Threads
 from kolmogorov._support.typing import Floats
 from kolmogorov.data.levels import nearest
 from kolmogorov.data.view import View
-from kolmogorov.descent.engine import ThreadedEngine
-from kolmogorov.descent.half_step import ITEM_SIDE, USER_SIDE
-from kolmogorov.descent.multi_start import MultiStart
-from kolmogorov.descent.objective import Objective, Problem
-from kolmogorov.descent.trained import NOISE
+from kolmogorov.descent.engine import MultiStart, ThreadedEngine
+from kolmogorov.descent.fitted import NOISE
+from kolmogorov.descent.problem import ITEM_SIDE, USER_SIDE, Objective, Problem
 from kolmogorov.draws.chain import START, Chain, ChainState
 from kolmogorov.draws.gaussian import HIDDEN, ProbitChain
 from kolmogorov.draws.hidden import draw_hidden

@@ -19,9 +19,8 @@ from kolmogorov.data.attributes import Attributes, TableAttributes
 from kolmogorov.data.changes import Change
 from kolmogorov.data.levels import nearest
 from kolmogorov.data.observations import Observations
-from kolmogorov.descent.attribute_maps import Attributed, carried, moved_rows
-from kolmogorov.descent.point import Fitted
-from kolmogorov.descent.trained import checked
+from kolmogorov.descent.attributes import Attributed, carried, moved_rows
+from kolmogorov.descent.fitted import Fitted
 from kolmogorov.draws.chain import START, Chain, ChainState
 from kolmogorov.draws.features import pattern_features
 from kolmogorov.draws.levels import level_grid
@@ -77,7 +76,7 @@ def drawn_again(posterior: Posterior, change: Change, plan: Plan, seed: int, n_j
 def _run(source: ChainSource, states: list[ChainState], n_jobs: int | None) -> Posterior:
     sampler = Sampler(source, lambda _: False, states=states)
     sampler.run(Threads(n_jobs))
-    return checked(sampler.posterior())
+    return sampler.posterior().checked()
 
 
 def started_from(fitted: Fitted, chain: Chain) -> ChainState:

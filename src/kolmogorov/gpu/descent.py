@@ -21,9 +21,8 @@ from kolmogorov._support.typing import Floats
 from kolmogorov.data.observations import Observations
 from kolmogorov.data.trainable import check_trainable
 from kolmogorov.data.view import View
-from kolmogorov.descent.engine import State, TableEngine
-from kolmogorov.descent.half_step import HalfStep, packed_bits
-from kolmogorov.descent.objective import Problem, UserTotals
+from kolmogorov.descent.engine import HalfStep, State, TableEngine
+from kolmogorov.descent.problem import Problem, UserTotals, packed_bits
 from kolmogorov.errors import ExecutionError, ParameterError
 from kolmogorov.gpu.cuda import Cuda
 

@@ -15,8 +15,8 @@ from kolmogorov._support.threads import Threads
 from kolmogorov._support.typing import Floats
 from kolmogorov.data.levels import nearest
 from kolmogorov.data.view import View
-from kolmogorov.descent.half_step import ITEM_SIDE, USER_SIDE
-from kolmogorov.descent.trained import NOISE
+from kolmogorov.descent.fitted import NOISE
+from kolmogorov.descent.problem import ITEM_SIDE, USER_SIDE
 from kolmogorov.draws.chain import PRIORS, USER_ROUNDS, ChainState, Sample
 from kolmogorov.draws.gaussian import HIDDEN, ROUNDS, GaussianChain, ProbitChain, corrected
 from kolmogorov.draws.plan import Plan

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data.view import View
-from kolmogorov.descent.trained import Trained
+from kolmogorov.descent.fitted import Trained
 from kolmogorov.gpu.cuda import Cuda
 
 #: Fewer pairs, or fewer scores, are not worth sending; times the models that are asked. By judgement, as all here.

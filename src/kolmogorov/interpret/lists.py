@@ -12,7 +12,7 @@ from kolmogorov._support.markup import bars, card, note, shown
 from kolmogorov._support.optional import to_frame
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data.view import View
-from kolmogorov.descent import fold_in
+from kolmogorov.descent import placing
 from kolmogorov.errors import DataError
 from kolmogorov.interpret.events.explanation import Contribution
 from kolmogorov.interpret.events.naming import EventItems
@@ -156,7 +156,7 @@ def explain_list(
     item = id_of(fitted.items, item, "item")
     row = int(rows_of(fitted.items, fitted.item_seen, [item], "item", unknown)[0])
     if guest is not None:
-        view = fold_in.view_of(fitted.events, observations_of(fitted, guest), "users")
+        view = placing.view_of(fitted.events, observations_of(fitted, guest), "users")
         return _explained(fitted, (GUEST, "the guest"), view.indices, view.values, placed(view)[0], row, item)
     user = id_of(fitted.users, user, "user")
     place = int(rows_of(fitted.users, fitted.user_seen, [user], "user", unknown)[0])

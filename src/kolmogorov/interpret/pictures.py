@@ -9,8 +9,7 @@ import numpy as np
 
 from kolmogorov._support.typing import Rows
 from kolmogorov.data import Observations
-from kolmogorov.descent.point import Fitted
-from kolmogorov.descent.trained import Trained
+from kolmogorov.descent.fitted import Fitted, Trained
 from kolmogorov.errors import DataError
 from kolmogorov.interpret.events.naming import Event, EventItems
 from kolmogorov.interpret.plot import (

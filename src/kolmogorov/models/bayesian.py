@@ -20,8 +20,8 @@ from kolmogorov.data.changes import Change
 from kolmogorov.data.observations import Observations
 from kolmogorov.data.trainable import check_any
 from kolmogorov.data.view import View
-from kolmogorov.descent.placed import with_placed, without_placed
-from kolmogorov.descent.point import Fitted
+from kolmogorov.descent.attributes import with_placed, without_placed
+from kolmogorov.descent.fitted import Fitted
 from kolmogorov.draws.convergence import convergence_of
 from kolmogorov.draws.new_rows import new_psis, new_thetas
 from kolmogorov.draws.plan import Plan

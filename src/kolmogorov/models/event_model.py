@@ -36,9 +36,9 @@ from kolmogorov.data.attributes import Newcomers, Side, described
 from kolmogorov.data.scale import LARGEST_WEIGHT
 from kolmogorov.data.sources import is_table
 from kolmogorov.data.view import View
-from kolmogorov.descent import fold_in
-from kolmogorov.descent import placed as attributes
-from kolmogorov.descent.point import Fitted, Sweep
+from kolmogorov.descent import attributes, placing
+from kolmogorov.descent.engine import Sweep
+from kolmogorov.descent.fitted import Fitted
 from kolmogorov.draws import placement
 from kolmogorov.draws.posterior import Posterior
 from kolmogorov.draws.sampler import SamplingProgress
@@ -141,7 +141,7 @@ class EventModel(Interpretation, Updating, TransformerMixin, Recommender):  # ty
         found: Floats = self.fitted_.scale.rating(self.fitted_.points)
         return found
 
-    def fold_in(self, observations: Observations, side: fold_in.Side = "auto") -> NDArray[Any]:
+    def fold_in(self, observations: Observations, side: placing.Side = "auto") -> NDArray[Any]:
         """Place users or items that were not there at `fit`, without changing the model.
 
         Parameters
@@ -161,14 +161,14 @@ class EventModel(Interpretation, Updating, TransformerMixin, Recommender):  # ty
         check_is_fitted(self)
         if not isinstance(observations, Observations):
             raise DataError(f"fold_in takes Observations, got {type(observations).__name__}.")
-        new = fold_in.side_of(self.fitted_, observations, side)
-        view = fold_in.view_of(self.fitted_, observations.rescaled(self.fitted_.scale), new)
+        new = placing.side_of(self.fitted_, observations, side)
+        view = placing.view_of(self.fitted_, observations.rescaled(self.fitted_.scale), new)
         return self._new_thetas(view) if new == "users" else self._new_psis(view)
 
     def transform(self, X: Any) -> Floats:
         """Return theta for the rows of a table by fold-in; columns are the items of `fit`, in their order."""
         check_is_fitted(self)
-        return self._new_thetas(fold_in.view_of(self.fitted_, table_of(self, X, reset=False), "users"))
+        return self._new_thetas(placing.view_of(self.fitted_, table_of(self, X, reset=False), "users"))
 
     def inverse_transform(self, theta: Any) -> Floats:
         """Return the probabilities of all items for given thetas: an array of shape (n, n_items)."""
@@ -211,7 +211,7 @@ class EventModel(Interpretation, Updating, TransformerMixin, Recommender):  # ty
 
     def _guests(self, observations: Observations, rank: Rank) -> Askers:
         known = known_part(self.fitted_, observations.rescaled(self.fitted_.scale))
-        view = fold_in.view_of(self.fitted_, known, "users")
+        view = placing.view_of(self.fitted_, known, "users")
         ids = observations.users.ids.tolist()
         return Askers(ids, np.arange(len(ids)), view, self._said_of(self._new_thetas(view)), self._lower(rank))
 

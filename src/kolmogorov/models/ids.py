@@ -19,7 +19,7 @@ from kolmogorov.data.observations import numbers_in
 from kolmogorov.data.options import Reading
 from kolmogorov.data.sources import frame_source
 from kolmogorov.data.vocabulary import id_text, one_dimensional
-from kolmogorov.descent.trained import Trained
+from kolmogorov.descent.fitted import Trained
 from kolmogorov.errors import DataError, UnknownIdError, UnknownIdWarning
 
 #: What the column of predictions is called.

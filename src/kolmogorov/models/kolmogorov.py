@@ -27,12 +27,12 @@ from kolmogorov.cluster.dask import Dask
 from kolmogorov.data.changes import Change
 from kolmogorov.data.liking import liked
 from kolmogorov.data.view import View
-from kolmogorov.descent import fold_in, moving
+from kolmogorov.descent import placing
 from kolmogorov.descent.distillation import gone_on
+from kolmogorov.descent.engine import Sweep
+from kolmogorov.descent.fitted import Fitted, read_only
 from kolmogorov.descent.implicit import AveragedDescents
-from kolmogorov.descent.objective import Prior, usual_weight
-from kolmogorov.descent.point import Fitted, Sweep
-from kolmogorov.descent.trained import read_only
+from kolmogorov.descent.problem import Prior, usual_weight
 from kolmogorov.draws.plan import likelihood_of
 from kolmogorov.draws.posterior import Posterior
 from kolmogorov.draws.warm import drawn_from
@@ -375,7 +375,7 @@ class KolmogorovModel(EventModel):
     def _moved(self, fitted: Fitted, change: Change) -> Fitted:
         problem = problem_of(self, fitted.n_events)
         solvers = problem.user_solver, problem.item_solver
-        found = moving.moved(fitted, change, solvers, self.unobserved_, self.n_jobs)
+        found = placing.moved(fitted, change, solvers, self.unobserved_, self.n_jobs)
         # Of yes and no, chains as short bring nothing.
         swept = found.n_changed >= _SWEPT * len(found.training) and likelihood_of(found.training) == "gaussian"
         if fitted.learned_from == "ratings" or self.unobserved_ or not swept:
@@ -388,11 +388,11 @@ class KolmogorovModel(EventModel):
 
     def _new_thetas(self, view: View) -> Floats:
         solver = problem_of(self, self.fitted_.n_events).user_solver
-        return fold_in.new_users(self.fitted_, view, solver, self.unobserved_, self.n_jobs)
+        return placing.new_users(self.fitted_, view, solver, self.unobserved_, self.n_jobs)
 
     def _new_psis(self, view: View) -> NDArray[Any]:
         solver = problem_of(self, self.fitted_.n_events).item_solver
-        return fold_in.new_items(self.fitted_, view, solver, self.unobserved_, self.n_jobs)
+        return placing.new_items(self.fitted_, view, solver, self.unobserved_, self.n_jobs)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

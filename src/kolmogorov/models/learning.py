@@ -21,14 +21,12 @@ from kolmogorov.cluster.descent import sharded_engine
 from kolmogorov.data.attributes import TableAttributes
 from kolmogorov.data.observations import Observations
 from kolmogorov.data.trainable import check_trainable
+from kolmogorov.descent.attributes import with_placed, without_placed
 from kolmogorov.descent.distillation import SWEEPS, Distillation, quick_solver, usual_events, usual_starts
-from kolmogorov.descent.engine import RatingsEngine, threaded_engine
+from kolmogorov.descent.engine import Checkpoint, MultiStart, RatingsEngine, threaded_engine
+from kolmogorov.descent.fitted import Fitted, Pull, item_counts
 from kolmogorov.descent.implicit import AveragedDescents, averaged_descents
-from kolmogorov.descent.multi_start import Checkpoint, MultiStart
-from kolmogorov.descent.objective import Mass, Objective, Problem, usual_weight
-from kolmogorov.descent.placed import with_placed, without_placed
-from kolmogorov.descent.point import Fitted, Pull
-from kolmogorov.descent.trained import by_users, checked, item_counts
+from kolmogorov.descent.problem import Mass, Objective, Problem, usual_weight
 from kolmogorov.draws.event_count import told_apart
 from kolmogorov.draws.levels import level_grid
 from kolmogorov.draws.plan import Plan, likelihood_of, settled_weight, short, suited
@@ -299,11 +297,11 @@ def descended(model: Any, table: Any, execution: Threads | Cuda | Dask, keep_int
         psi=psi.astype(bool) if settled.item_solver.family == "binary" else psi,
         user_pull=Pull.even(found.state.centre, settled.objective.user_reg),
         item_pull=Pull.even(middle, settled.objective.item_reg),
-        training=by_users(observations),
+        training=observations.over(),
         history=found.history,
         noise=np.full(len(theta), max(found.history[-1].rmse ** 2, _LEAST_NOISE)),
     )
-    return checked(fitted), found.interrupted
+    return fitted.checked(), found.interrupted
 
 
 def _opened(

@@ -24,12 +24,12 @@ from kolmogorov._support.validation import AUTO, BOOLEAN, CALLBACK, LARGEST_RIDG
 from kolmogorov.data import Observations
 from kolmogorov.data.changes import Change
 from kolmogorov.data.view import View
-from kolmogorov.descent import fold_in, moving
+from kolmogorov.descent import placing
+from kolmogorov.descent.engine import Sweep
 from kolmogorov.descent.files import Arrays, Parts, Schema
+from kolmogorov.descent.fitted import Fitted, Trained
 from kolmogorov.descent.implicit import DescentSizes, averaged_descents
-from kolmogorov.descent.objective import usual_weight
-from kolmogorov.descent.point import Fitted, Sweep
-from kolmogorov.descent.trained import Trained, by_users, checked
+from kolmogorov.descent.problem import usual_weight
 from kolmogorov.errors import DataError, InvariantError
 from kolmogorov.models.ids import Unknown, known_part
 from kolmogorov.models.interpretation import ListInterpretation
@@ -281,7 +281,7 @@ class ListModel(ListInterpretation, Updating, Recommender):
             links = self._links(table, settings, dealer)
         events = self._learned_events(table, settings.unobserved, seed)
         fitted = FittedLists(links, events, settings)
-        return self._adopt(checked(fitted, "A larger 'ridge' may help."))
+        return self._adopt(fitted.checked("A larger 'ridge' may help."))
 
     def _learned_events(self, table: Observations, unobserved: float, seed: int) -> Fitted:
         """Learn events as a `KolmogorovModel` of chances does, from fewer descents."""
@@ -292,7 +292,7 @@ class ListModel(ListInterpretation, Updating, Recommender):
                 table, unobserved, seed, self.n_jobs, self._on_sweep, keep_interrupted=False, sizes=_SIZES
             )[0]
         found = model._fit(table, drawn=drawn, keep_interrupted=False).fitted_
-        return found.with_training(by_users(table))
+        return found.with_training(table.over())
 
     def _events_model(self, unobserved: float, seed: int | None = None) -> KolmogorovModel:
         return KolmogorovModel(
@@ -347,10 +347,10 @@ class ListModel(ListInterpretation, Updating, Recommender):
     def _moved(self, fitted: FittedLists, change: Change) -> FittedLists:
         settings, size = fitted.settings, fitted.events.n_events
         solvers = usual("simplex", size), usual("box", size)
-        events = moving.moved(fitted.events, change, solvers, settings.unobserved, self.n_jobs)
+        events = placing.moved(fitted.events, change, solvers, settings.unobserved, self.n_jobs)
         with one_blas_thread(), Threads(self.n_jobs) as dealer:
             links = self._links(change.after, settings, dealer)
-        return checked(FittedLists(links, events, settings), "A larger 'ridge' may help.")
+        return FittedLists(links, events, settings).checked("A larger 'ridge' may help.")
 
     def _links(self, table: Observations, settings: ListSettings, dealer: Threads) -> Links:
         items = ItemTable.of(table.rows, table.n_items)
@@ -358,7 +358,7 @@ class ListModel(ListInterpretation, Updating, Recommender):
 
     def _guests(self, observations: Observations, rank: Rank) -> Askers:
         known = known_part(self.fitted_, observations.rescaled(self.fitted_.scale))
-        view = fold_in.view_of(self.fitted_.events, known, "users")
+        view = placing.view_of(self.fitted_.events, known, "users")
         ids = observations.users.ids.tolist()
         theta = self._new_thetas(view)
 
@@ -374,7 +374,7 @@ class ListModel(ListInterpretation, Updating, Recommender):
 
     def _completed(self, X: Any) -> Floats:
         check_is_fitted(self)
-        view = fold_in.view_of(self.fitted_.events, table_of(self, X, reset=False), "users")
+        view = placing.view_of(self.fitted_.events, table_of(self, X, reset=False), "users")
         rows = np.arange(view.indptr.size - 1)
         with one_blas_thread():
             return np.clip(self.fitted_.of_rows(view, rows, self._new_thetas(view)), 0.0, 1.0)

@@ -1,6 +1,6 @@
 """`load`: models back from files.
 
-A file may have been made by anybody. Its arrays are compared with what its kind declares (`fitted.files`), and what is
+A file may have been made by anybody. Its arrays are compared with what its kind declares (`descent.files`), and what is
 made of them must satisfy the invariants of that kind before it is used. Parameters of a run (paths, threads, seeds,
 callbacks) are never taken from a file.
 """
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from kolmogorov.descent.files import read, refusing
-from kolmogorov.descent.point import Fitted
+from kolmogorov.descent.fitted import Fitted
 from kolmogorov.draws.emission import NEARLY_SURE
 from kolmogorov.draws.posterior import Posterior
 from kolmogorov.errors import InvariantError

@@ -13,7 +13,7 @@ from kolmogorov._support.jit import kernel
 from kolmogorov._support.threads import Threads
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data.view import View
-from kolmogorov.descent.trained import Trained
+from kolmogorov.descent.fitted import Trained
 from kolmogorov.gpu.lists import Lists
 
 #: An item that fewer people were observed with is not recommended, unless that leaves too little to choose from.

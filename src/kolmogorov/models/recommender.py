@@ -19,7 +19,7 @@ from kolmogorov.data import Observations, Scale, Vocabulary
 from kolmogorov.data.view import View
 from kolmogorov.data.vocabulary import id_text
 from kolmogorov.descent.files import write
-from kolmogorov.descent.trained import Trained
+from kolmogorov.descent.fitted import Trained
 from kolmogorov.errors import DataError
 from kolmogorov.gpu.lists import ListRules, Lists, lists_at_once, pair_probabilities
 from kolmogorov.models import metrics

@@ -19,7 +19,7 @@ from kolmogorov._support.seeds import base_seed
 from kolmogorov._support.validation import NONE, POSITIVE, Requirement, check_parameters, integer, suggestion
 from kolmogorov.data import Observations
 from kolmogorov.data.trainable import check_trainable
-from kolmogorov.descent.objective import usual_weight
+from kolmogorov.descent.problem import usual_weight
 from kolmogorov.errors import ConvergenceWarning, DataError, ParameterError
 from kolmogorov.models.kolmogorov import KolmogorovModel
 from kolmogorov.models.learning import why_ratings

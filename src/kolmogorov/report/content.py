@@ -12,7 +12,7 @@ from kolmogorov._support.progress import notice
 from kolmogorov._support.typing import Rows
 from kolmogorov._support.validation import check_parameters, integer
 from kolmogorov.data import Observations
-from kolmogorov.descent.point import Fitted
+from kolmogorov.descent.fitted import Fitted
 from kolmogorov.draws.convergence import convergence_of
 from kolmogorov.draws.posterior import Posterior
 from kolmogorov.errors import DataError, ParameterError

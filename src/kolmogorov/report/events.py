@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kolmogorov._support.typing import Floats, Rows
-from kolmogorov.descent.point import Fitted
+from kolmogorov.descent.fitted import Fitted
 from kolmogorov.interpret import PosteriorRelations, Relations, Rules
 from kolmogorov.interpret.events.attributes import EventAttribute, telling_attributes
 from kolmogorov.interpret.events.naming import Event, EventItems

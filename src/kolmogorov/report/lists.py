@@ -15,7 +15,7 @@ from kolmogorov._support.validation import check_parameters, integer
 from kolmogorov.data import Observations
 from kolmogorov.data.liking import reaching
 from kolmogorov.data.view import View
-from kolmogorov.descent.trained import entry_rows
+from kolmogorov.descent.fitted import entry_rows
 from kolmogorov.errors import DataError, ParameterError
 from kolmogorov.models.lists import FittedLists
 from kolmogorov.models.metrics import POPULARITY, held_out, popularity_scores, verdict

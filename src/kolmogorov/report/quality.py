@@ -11,8 +11,7 @@ from sklearn.base import clone
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data import Observations
 from kolmogorov.data.liking import reaching
-from kolmogorov.descent.point import Fitted
-from kolmogorov.descent.trained import Trained, entry_rows
+from kolmogorov.descent.fitted import Fitted, Trained, entry_rows
 from kolmogorov.draws.convergence import convergence_of
 from kolmogorov.draws.posterior import Posterior, coverage
 from kolmogorov.errors import DataError, FitError, ParameterError

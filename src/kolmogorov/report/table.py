@@ -11,8 +11,7 @@ import numpy as np
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data import Observations, Vocabulary
 from kolmogorov.data.provenance import Provenance
-from kolmogorov.descent.point import Fitted
-from kolmogorov.descent.trained import Trained, entry_rows
+from kolmogorov.descent.fitted import Fitted, Trained, entry_rows
 from kolmogorov.errors import ParameterError
 from kolmogorov.report.page import as_text, nibbles, varints
 

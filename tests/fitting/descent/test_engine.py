@@ -10,9 +10,8 @@ import naive
 from helpers.strategies import tables
 from kolmogorov import KolmogorovModel, Observations, datasets
 from kolmogorov._support.threads import Threads
-from kolmogorov.descent.engine import State, ThreadedEngine
-from kolmogorov.descent.half_step import USER_SIDE, HalfStep
-from kolmogorov.descent.objective import Objective, Problem
+from kolmogorov.descent.engine import HalfStep, State, ThreadedEngine
+from kolmogorov.descent.problem import USER_SIDE, Objective, Problem
 from kolmogorov.solvers import convex, resolve
 
 

@@ -13,8 +13,7 @@ from helpers.strategies import tables
 from kolmogorov import Observations
 from kolmogorov._support.threads import Threads
 from kolmogorov.descent.engine import ThreadedEngine
-from kolmogorov.descent.half_step import Partners
-from kolmogorov.descent.objective import Objective, Problem, usual_weight
+from kolmogorov.descent.problem import Objective, Partners, Problem, usual_weight
 from kolmogorov.errors import ParameterError
 from kolmogorov.solvers import resolve
 

@@ -9,8 +9,7 @@ import naive
 from kolmogorov.data.attributes import Attribute
 from kolmogorov.data.changes import with_ids, without_ids
 from kolmogorov.data.observations import Observations
-from kolmogorov.descent.attribute_maps import Attributed
-from kolmogorov.descent.placed import placing_of
+from kolmogorov.descent.attributes import Attributed, placing_of
 
 AGE = Attribute("age", "number", (), (0.0,), 1.0)
 SEEDS = st.integers(0, 2**32 - 1)

@@ -15,12 +15,20 @@ from kolmogorov import BayesianKolmogorovModel, KolmogorovModel, Observations
 from kolmogorov._support.threads import Threads
 from kolmogorov.descent import distillation as distilled
 from kolmogorov.descent import implicit as only_yes
-from kolmogorov.descent.completion import CompletedTable, Completion, CompletionEngine, _YesTable
-from kolmogorov.descent.distillation import Distillation, LearnedRows, best_pull, usual_events
-from kolmogorov.descent.half_step import ITEM_SIDE, USER_SIDE
+from kolmogorov.descent.distillation import (
+    CompletedTable,
+    Completion,
+    CompletionEngine,
+    Distillation,
+    LearnedRows,
+    _YesTable,
+    best_pull,
+    usual_events,
+)
+from kolmogorov.descent.engine import Sweep
+from kolmogorov.descent.fitted import Pull
 from kolmogorov.descent.implicit import averaged_descents
-from kolmogorov.descent.objective import Objective, Problem
-from kolmogorov.descent.point import Pull, Sweep
+from kolmogorov.descent.problem import ITEM_SIDE, USER_SIDE, Objective, Problem
 from kolmogorov.draws.posterior import Posterior
 from kolmogorov.draws.sampler import SamplingProgress
 from kolmogorov.errors import ConvergenceWarning, ParameterError

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kolmogorov.data.attributes import Attribute
-from kolmogorov.descent.attribute_maps import Placing
+from kolmogorov.descent.attributes import Placing
 from kolmogorov.interpret.events.attributes import by_attributes, event_attributes, telling_attributes
 
 GENRES = Attribute.of("genres", ["Drama|War", "War", "Horror|Drama", "Horror"] * 5)

@@ -10,7 +10,7 @@ import kolmogorov as km
 import naive
 from helpers.strategies import tables
 from kolmogorov import KolmogorovModel
-from kolmogorov.descent.point import Fitted, Pull
+from kolmogorov.descent.fitted import Fitted, Pull
 from kolmogorov.interpret.events.naming import EventItems
 
 

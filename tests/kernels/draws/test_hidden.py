@@ -8,7 +8,7 @@ from scipy import stats
 
 import naive
 from kolmogorov._support.seeds import row_seeds
-from kolmogorov.descent.trained import NOISE
+from kolmogorov.descent.fitted import NOISE
 from kolmogorov.draws.emission import chances_of_yes
 from kolmogorov.draws.hidden import chance_of_yes, draw_hidden
 

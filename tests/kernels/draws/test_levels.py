@@ -9,7 +9,7 @@ from scipy.special import ndtri
 
 import naive
 from kolmogorov._support.seeds import row_seeds
-from kolmogorov.descent.trained import answer_shares
+from kolmogorov.descent.fitted import answer_shares
 from kolmogorov.draws.averages import low_quantile, mixture_quantile
 from kolmogorov.draws.emission_kernels import draw_emissions, draw_emitted, settle_emitted
 from kolmogorov.draws.gaussian_kernels import draw_level, draw_psis, draw_spaced, draw_thetas, equal_step

@@ -5,7 +5,7 @@ import numpy as np
 import naive
 from kolmogorov import Observations
 from kolmogorov._support.threads import Threads
-from kolmogorov.descent.trained import NOISE
+from kolmogorov.descent.fitted import NOISE
 from kolmogorov.draws.features import Features
 from kolmogorov.draws.gaussian import ProbitChain
 from kolmogorov.draws.levels import level_grid

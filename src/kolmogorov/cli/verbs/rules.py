@@ -21,7 +21,7 @@ from kolmogorov.cli.options import (
 
 if TYPE_CHECKING:
     from kolmogorov.data import Observations
-    from kolmogorov.descent.trained import Trained
+    from kolmogorov.descent.fitted import Trained
     from kolmogorov.interpret import Rules
 
 _KINDS = ("implication", "equivalence", "exclusion", "coverage")

@@ -8,8 +8,8 @@ import numpy as np
 
 from kolmogorov._support.typing import Floats
 from kolmogorov.data.attributes import Attribute
-from kolmogorov.descent.attribute_maps import Placing, Side
-from kolmogorov.descent.point import Fitted
+from kolmogorov.descent.attributes import Placing, Side
+from kolmogorov.descent.fitted import Fitted
 
 #: The least difference of chances that an event is described by. By judgement.
 _LITTLE = 0.02

@@ -12,7 +12,7 @@ from kolmogorov._support.markup import bars, card, note, shown, table
 from kolmogorov._support.optional import to_frame
 from kolmogorov.data import Scale
 from kolmogorov.data.liking import reaching
-from kolmogorov.descent.point import Fitted
+from kolmogorov.descent.fitted import Fitted
 from kolmogorov.draws.posterior import Posterior
 from kolmogorov.interpret.events.attributes import ByAttributes, by_attributes
 from kolmogorov.interpret.events.naming import Event, EventItems

@@ -14,7 +14,7 @@ from kolmogorov._support.markup import bars, card, note
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data import Vocabulary
 from kolmogorov.data.liking import reaching
-from kolmogorov.descent.point import Fitted
+from kolmogorov.descent.fitted import Fitted
 from kolmogorov.interpret.plot import colour, shortened
 
 #: Likes that an item counts as expecting of every event beside its own: what is rarely seen stands out in none. Chosen

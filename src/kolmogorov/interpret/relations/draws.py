@@ -16,7 +16,7 @@ import numpy as np
 from kolmogorov._support.threads import Threads
 from kolmogorov._support.typing import Floats
 from kolmogorov._support.validation import check_parameters, one_of, real
-from kolmogorov.descent.point import Fitted
+from kolmogorov.descent.fitted import Fitted
 from kolmogorov.draws.posterior import Posterior
 from kolmogorov.errors import ParameterError
 from kolmogorov.interpret.relations.points import Relations

@@ -19,7 +19,7 @@ from kolmogorov._support.markup import card, note, table
 from kolmogorov._support.optional import to_frame
 from kolmogorov._support.validation import BOOLEAN, NONE, check_parameters, integer, one_of
 from kolmogorov.data import Observations
-from kolmogorov.descent.point import Fitted
+from kolmogorov.descent.fitted import Fitted
 from kolmogorov.errors import ParameterError
 from kolmogorov.interpret.relations.order import Order
 from kolmogorov.interpret.relations.supports import NestedSupports, Supports, Thresholds

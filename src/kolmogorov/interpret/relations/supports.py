@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from kolmogorov._support.threads import Threads
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data.levels import middles
-from kolmogorov.descent.point import Fitted
+from kolmogorov.descent.fitted import Fitted
 from kolmogorov.interpret.nested import count_nested, list_nested
 from kolmogorov.interpret.support_kernels import count_related, list_related, reduce_order
 

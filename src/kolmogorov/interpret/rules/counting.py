@@ -15,7 +15,7 @@ from kolmogorov._support.typing import Floats, Rows
 from kolmogorov._support.validation import Requirement, check_parameters
 from kolmogorov.data import Observations, Scale, Vocabulary
 from kolmogorov.data.view import View
-from kolmogorov.descent.trained import Trained
+from kolmogorov.descent.fitted import Trained
 from kolmogorov.errors import DataError
 from kolmogorov.interpret.rules.conjunctions import MOST_ANTECEDENTS, Conjunctions
 from kolmogorov.interpret.rules.judging import Compared, Judged, Readiness
