@@ -21,7 +21,7 @@ from harness import Column, Table, data_folder, finish, machine, movielens
 from scipy.sparse import csr_array
 
 import kolmogorov as km
-from kolmogorov.interpret.events.naming import EventItems
+from kolmogorov.interpret.events import EventItems
 
 NAMED, DRAWN, NEAR = 10, 20, 15
 SEEDS = {"ml-100k": range(5), "ml-1m": range(2)}

@@ -1,6 +1,7 @@
 """What people read: names that act on nothing, and what notebooks show of values, with every name as text."""
 
 import logging
+import re
 from html.parser import HTMLParser
 
 import numpy as np
@@ -83,7 +84,18 @@ def test_relations_rules_order_and_explanations(model, zoo):
     assert "feathers" in checked(relations.order._repr_html_())
     why = model.explain("dove", "eggs")
     assert "dove says yes to eggs" in repr(why)
-    assert "rules that lead to it" in checked(why._repr_html_())
+    assert "Rules that lead to it" in checked(why._repr_html_())
+
+
+def test_events_are_a_table_and_negative_amounts_go_to_the_left(model):
+    events = model.events()
+    html = checked(events._repr_html_())
+    assert all(event.items[0] in html for event in events)
+    assert events.to_frame("pandas")["share"].sum() == pytest.approx(1.0)
+    styles = re.findall('span style="([^"]*)"', bars("ab", [3.0, -1.0], "ab"))
+    up, down = (dict(part.split(":") for part in style.strip(";").split(";")) for style in styles)
+    assert (up["width"], up["margin"]) == ("120.0px", "0 0.0px 0 40.0px")
+    assert (down["width"], down["margin"]) == ("40.0px", "0 120.0px 0 0.0px")
 
 
 def test_tuning_shows_the_best_first(zoo):

@@ -13,7 +13,7 @@ import pytest
 
 from helpers.browser import address, eventually, go
 from kolmogorov import KolmogorovModel, Observations, datasets
-from kolmogorov.interpret.events.naming import EventItems
+from kolmogorov.interpret.events import EventItems
 from kolmogorov.solvers.convex import ActiveSet
 from kolmogorov.solvers.problems import SimplexQP
 

@@ -13,7 +13,7 @@ from kolmogorov import BayesianKolmogorovModel, KolmogorovModel, Observations, d
 from kolmogorov.data.datasets.tables import CREDITS
 from kolmogorov.draws.convergence import convergence_of
 from kolmogorov.errors import MissingExtraError, ParameterError
-from kolmogorov.interpret.events.naming import EventItems
+from kolmogorov.interpret.events import EventItems
 from kolmogorov.models.metrics import simple_guesses, trained_on
 from kolmogorov.report import Options, gather
 from kolmogorov.report.events import indistinct

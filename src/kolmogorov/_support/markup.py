@@ -77,15 +77,17 @@ def table(columns: Mapping[str, Iterable[Any]], more: int = 0) -> str:
 
 
 def bars(labels: Sequence[Any], values: Sequence[float], shown: Sequence[str], colours: Sequence[str] = ()) -> str:
-    """Return a bar for each label, as long as its value; what is `shown` stands beside it."""
-    most = max([*values, 1e-12])
-    lines = []
+    """Return a bar for each label, as long as its value, to the left if negative; what is `shown` stands beside it."""
+    least, most = min([*values, 0.0]), max([*values, 1e-12])
+    unit, lines = 160 / (most - least), []
     for k, (label, value, words) in enumerate(zip(labels, values, shown, strict=True)):
-        colour = colours[k] if k < len(colours) else _BAR
-        bar = f"display:inline-block;height:.8em;width:{160 * max(value, 0.0) / most:.1f}px;background:{colour}"
+        colour, begin = colours[k] if k < len(colours) else _BAR, unit * (min(value, 0.0) - least)
+        bar = f"display:inline-block;height:.8em;width:{unit * abs(value):.1f}px;background:{colour}"
+        # What stands beside the bars begins at one place where some of them go to the left.
+        room = f"margin:0 {160 - begin - unit * abs(value):.1f}px 0 {begin:.1f}px;" if least < 0.0 else ""
         cell = "text-align:left;padding:0 .7em;background:none"
         left = f'<td style="{cell}">{text(label)}</td>'
-        lines.append(f'<tr>{left}<td style="{cell}"><span style="{bar}"></span> {text(words)}</td></tr>')
+        lines.append(f'<tr>{left}<td style="{cell}"><span style="{room}{bar}"></span> {text(words)}</td></tr>')
     return f'<table style="border-collapse:collapse"><tbody>{"".join(lines)}</tbody></table>'
 
 

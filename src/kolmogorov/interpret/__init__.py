@@ -1,7 +1,7 @@
 """What a fitted model says in words: events, contributions, logical relations, and rules counted on data."""
 
-from kolmogorov.interpret.events.explanation import Contribution, Explanation, Reason
-from kolmogorov.interpret.events.naming import Event
+from kolmogorov.interpret.events import Event
+from kolmogorov.interpret.explanation import Contribution, Explanation, Reason
 from kolmogorov.interpret.lists import ItemContribution, ListExplanation
 from kolmogorov.interpret.relations.draws import PosteriorRelations
 from kolmogorov.interpret.relations.order import Order

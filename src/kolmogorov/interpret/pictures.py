@@ -11,7 +11,7 @@ from kolmogorov._support.typing import Rows
 from kolmogorov.data import Observations
 from kolmogorov.descent.fitted import Fitted, Trained
 from kolmogorov.errors import DataError
-from kolmogorov.interpret.events.naming import Event, EventItems
+from kolmogorov.interpret.events import Event, EventItems
 from kolmogorov.interpret.plot import (
     calibration_curve,
     event_bars,

@@ -18,8 +18,8 @@ from kolmogorov.models.ids import Unknown
 
 if TYPE_CHECKING:
     from kolmogorov.data import Observations
-    from kolmogorov.interpret.events.explanation import Explanation
-    from kolmogorov.interpret.events.naming import Event
+    from kolmogorov.interpret.events import Events
+    from kolmogorov.interpret.explanation import Explanation
     from kolmogorov.interpret.pictures import Pictures
     from kolmogorov.interpret.relations.points import Convention, Relations
     from kolmogorov.report import Page
@@ -32,7 +32,7 @@ class Reading:
     _one_model: Any
 
     def _repr_html_(self) -> str:
-        from kolmogorov.interpret.events.naming import summary
+        from kolmogorov.interpret.events import summary
 
         if not hasattr(self, "fitted_"):
             parameters: str = super()._repr_html_()  # type: ignore[misc]
@@ -99,9 +99,9 @@ class Reading:
 
         return Page(render(gather(self, observations, options, progress)))  # type: ignore[arg-type]
 
-    def events(self, n_items: int = 10, n_users: int = 5) -> list[Event]:
+    def events(self, n_items: int = 10, n_users: int = 5) -> Events:
         """Describe each elementary event by its share, by what its people like more, and by who is most in it."""
-        from kolmogorov.interpret.events.naming import EventItems
+        from kolmogorov.interpret.events import EventItems
 
         check_is_fitted(self)
         return EventItems(self._one_model).events(n_items, n_users=n_users)
@@ -132,7 +132,7 @@ class Interpretation(Reading):
         explained in its place, with a warning. A data frame of one row introduces a new user or item by its attributes,
         and those that moved the prediction are named.
         """
-        from kolmogorov.interpret.events.explanation import explain
+        from kolmogorov.interpret.explanation import explain
 
         check_is_fitted(self)
         if is_table(user) or is_table(item):
@@ -170,15 +170,13 @@ class Interpretation(Reading):
         ['event', 'side', 'attribute', 'words', 'effect', 'low', 'high']
         """
         from kolmogorov._support.optional import to_frame
-        from kolmogorov.interpret.events.attributes import EventAttribute, event_attributes
+        from kolmogorov.interpret.events import attribute_columns
 
         check_is_fitted(self)
         read = self._one_model
         if read.user_attributes is None and read.item_attributes is None:
             raise DataError("The model knows no attributes. Fit it with them: fit(X, users=frame, items=frame).")
-        found = [one for one in event_attributes(read) if one.is_sure or not sure]
-        names = EventAttribute.__dataclass_fields__
-        return to_frame({name: [getattr(one, name) for one in found] for name in names})
+        return to_frame(attribute_columns(read, sure=sure))
 
     def relations(
         self, *, trivial: bool | None = None, min_ratings: int = 1, convention: Convention = "logic"

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.descent.fitted import Fitted
 from kolmogorov.interpret import PosteriorRelations, Relations, Rules
-from kolmogorov.interpret.events.attributes import EventAttribute, telling_attributes
-from kolmogorov.interpret.events.naming import Event, EventItems
+from kolmogorov.interpret.events import Event, EventAttribute, EventItems, telling_attributes
 from kolmogorov.interpret.rules.counting import KINDS, Counting
 from kolmogorov.interpret.rules.selection import Selection
 from kolmogorov.interpret.rules.table import joined

@@ -11,7 +11,7 @@ import numpy as np
 
 from kolmogorov.data import Vocabulary
 from kolmogorov.errors import KolmogorovError, UnknownIdError, UnknownIdWarning
-from kolmogorov.interpret.events.explanation import Explanation, explain
+from kolmogorov.interpret.explanation import Explanation, explain
 from kolmogorov.interpret.lists import ListExplanation
 from kolmogorov.models.event_model import EventModel
 from kolmogorov.models.ids import observations_of_several

@@ -5,7 +5,7 @@ import pytest
 
 import kolmogorov as km
 from kolmogorov.errors import UnknownIdError, UnknownIdWarning
-from kolmogorov.interpret.events.explanation import _LITTLE
+from kolmogorov.interpret.explanation import LITTLE
 
 DRAWS = {"n_chains": 2, "burn_in": 15, "n_samples": 5, "random_state": 0}
 
@@ -92,9 +92,9 @@ def test_steps_lead_to_what_people_read(models, name):
         assert why.steps[0][0] == "everybody"
         assert why.steps[0][1] == pytest.approx(why.base if binary else why.scale.rating(why.base))
         # What is too little to tell is not told.
-        assert sum(amount for _, amount in why.steps) == pytest.approx(reached, abs=2 * unit * _LITTLE)
+        assert sum(amount for _, amount in why.steps) == pytest.approx(reached, abs=2 * unit * LITTLE)
         words = [step for step, _ in why.steps]
-        assert ("what the draws say beyond" in words) == (model._has_draws and abs(why.rest) > _LITTLE)
+        assert ("what the draws say beyond" in words) == (model._has_draws and abs(why.rest) > LITTLE)
 
 
 def test_ratings_are_worded_as_ratings_and_answers_as_chances(models):
@@ -108,7 +108,7 @@ def test_ratings_are_worded_as_ratings_and_answers_as_chances(models):
 def test_the_rest_of_draws_is_their_last_line(models):
     model = models["stars, draws"]
     why = max((model.explain(*pair) for pair in some(model)), key=lambda found: abs(found.rest))
-    assert abs(why.rest) > _LITTLE
+    assert abs(why.rest) > LITTLE
     assert f"  {5 * why.rest:+.2f} what the draws say beyond" in str(why).splitlines()
     assert why.steps[-1][0] == "what the draws say beyond"
 

@@ -11,7 +11,7 @@ import naive
 from helpers.strategies import tables
 from kolmogorov import KolmogorovModel
 from kolmogorov.descent.fitted import Fitted, Pull
-from kolmogorov.interpret.events.naming import EventItems
+from kolmogorov.interpret.events import EventItems
 
 
 def model_of(table, theta):

@@ -19,7 +19,7 @@ from kolmogorov.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from kolmogorov.interpret.events.explanation import Explanation
+    from kolmogorov.interpret.explanation import Explanation
     from kolmogorov.models.ids import Unknown
 
 

@@ -8,19 +8,98 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kolmogorov._support.markup import bars, card, note, shown, table
+from kolmogorov._support.markup import bars, card, note, shown
 from kolmogorov._support.optional import to_frame
 from kolmogorov.data import Scale
 from kolmogorov.data.liking import reaching
 from kolmogorov.descent.fitted import Fitted
 from kolmogorov.draws.posterior import Posterior
-from kolmogorov.interpret.events.attributes import ByAttributes, by_attributes
-from kolmogorov.interpret.events.naming import Event, EventItems
+from kolmogorov.interpret.events import ByAttributes, Event, EventItems, by_attributes
 from kolmogorov.interpret.plot import GREY, colour, shortened, waterfall
 from kolmogorov.interpret.rules.counting import Counting, check_likes
 from kolmogorov.interpret.rules.selection import Selection, supported_rules
 from kolmogorov.interpret.rules.table import Rule
 from kolmogorov.models.ids import Unknown, id_of, rows_of
+
+#: Reasons and items of an event that are named, by judgement; and the least difference: half of what is printed last.
+_SHOWN, _ITEMS, LITTLE = 3, 5, 0.0005
+#: Attributes that are named. By judgement.
+_MOST_ATTRIBUTES = 5
+#: Letters of a title that names an event; what names it has at most twice as many. By judgement.
+_LONGEST = 44
+
+
+class Waterfall:
+    """What begins with what everybody would get and goes up and down from there: as text, in a notebook, and drawn."""
+
+    #: Whether amounts are chances, or scores, with three digits; ratings have two.
+    binary: bool
+    #: Rules that lead to it.
+    reasons: tuple[Any, ...]
+
+    @property
+    def attributes_sentence(self) -> str:
+        """What attributes moved it, where these are all that is known; else nothing."""
+        return ""
+
+    @property
+    def sentence(self) -> str:
+        """What is explained, in one line."""
+        raise NotImplementedError
+
+    @property
+    def steps(self) -> list[tuple[str, float]]:
+        """From what everybody would get to what is explained: names and amounts, which add up to it."""
+        raise NotImplementedError
+
+    @property
+    def _events(self) -> list[int]:
+        """The events behind the steps after the first, for their colours; further steps are grey."""
+        return []
+
+    def columns(self) -> dict[str, list[Any]]:
+        """Return what is added up as columns."""
+        raise NotImplementedError
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """Return `columns` as a data frame."""
+        return to_frame(self.columns(), backend)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the way from what everybody would get to what is explained as a waterfall (extra `plot`)."""
+        return waterfall(self.sentence, self.steps, self._events, ax)
+
+    @property
+    def _more(self) -> list[str]:
+        """What stands beside the sum, in lines."""
+        lines = [self.attributes_sentence] if self.attributes_sentence else []
+        if self.reasons:
+            lines.append("Rules that lead to it, and how often they held in the training data:")
+        return lines + [f"  {reason}" for reason in self.reasons[:_SHOWN]]
+
+    def __str__(self) -> str:
+        (_, base), *rest = self.steps
+        digits = 3 if self.binary else 2
+        lines = [self.sentence, f"   {base:.{digits}f} everybody"]
+        lines += [f"  {amount:+.{digits}f} {shown(name)}" for name, amount in rest if abs(amount) >= 0.5 * 10**-digits]
+        return "\n".join(lines + self._more)
+
+    def __repr__(self) -> str:
+        return f"<{self}>"
+
+    def _repr_html_(self) -> str:
+        (_, base), *rest = self.steps
+        digits = 3 if self.binary else 2
+        colours = [colour(event) for event in self._events]
+        drawn = bars(
+            [name for name, _ in rest],
+            [amount for _, amount in rest],
+            [f"{amount:+.{digits}f}" for _, amount in rest],
+            colours and colours + [GREY] * (len(rest) - len(colours)),
+        )
+        return card(
+            self.sentence, note(f"{base:.{digits}f} is what everybody would get; then"), drawn, *map(note, self._more)
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,31 +118,6 @@ class Reason(Rule):
     value: float
 
 
-def reasons_for(fitted: Fitted, user: int, item: int, likes: float) -> tuple[Reason, ...]:
-    """Return the supported rules from what a user (row number) likes to an item, the strongest first."""
-    if user >= len(fitted.users) or item >= len(fitted.items) or not fitted.item_seen[item]:
-        return ()
-    counting = Counting.for_model(fitted, None, np.array([likes]), not fitted.training.is_binary)
-    rows = fitted.training.rows
-    part = slice(rows.indptr[user], rows.indptr[user + 1])
-    said = dict(zip(rows.indices[part].tolist(), rows.values[part].tolist(), strict=True))
-    rules = supported_rules(counting, Selection.usual(likes), fitted.item_seen, item)
-    liked = [row for row, value in said.items() if reaching(value, likes)]
-    rules = rules[(rules.consequent == item) & np.isin(rules.antecedent, liked)]
-    return tuple(
-        Reason(**vars(rule), item=fitted.items.ids[row], value=said[row])
-        for rule, row in zip(rules, rules.antecedent.tolist(), strict=True)
-    )
-
-
-#: Reasons and items of an event that are named, by judgement; and the least difference: half of what is printed last.
-_SHOWN, _ITEMS, _LITTLE = 3, 5, 0.0005
-#: Attributes that are named. By judgement.
-_MOST_ATTRIBUTES = 5
-#: Letters of a title that names an event; what names it has at most twice as many. By judgement.
-_LONGEST = 44
-
-
 @dataclass(frozen=True)
 class Contribution:
     """By how much one event sets a user's prediction apart: (theta_ud - mean theta_d) psi_id.
@@ -76,7 +130,7 @@ class Contribution:
     share : float
         Everybody's, on average.
     psi : float
-        What the item is in the event: 1 where it happens, 0 where not; otherwise its level or chance there.
+        What the item is in the event: 1 where it happens, 0 where not; of soft psi its chance there.
     amount : float
     items : tuple of str
         What names the event.
@@ -105,8 +159,21 @@ class Contribution:
         return f"event {self.event}{who}" + (f": {', '.join(words)}" if words else "")
 
 
+def contributions(read: Fitted, theta: Any, psi: Any, events: list[Event], unit: float = 1.0) -> list[Contribution]:
+    """Return by how much each event sets a theta apart from the population's, largest first, up or down."""
+    share = read.population
+    # Nothing is written as 0, not as -0.
+    amounts = unit * (theta - share) * psi + 0.0
+    columns = (column.tolist() for column in (theta, share, psi, amounts))
+    parts = [
+        Contribution(event.number, own, usual, chance, amount, event.items, event.users)
+        for event, own, usual, chance, amount in zip(events, *columns, strict=True)
+    ]
+    return sorted(parts, key=lambda part: -abs(part.amount))
+
+
 @dataclass(frozen=True, repr=False)
-class Explanation:
+class Explanation(Waterfall):
     """The prediction for one (user, item), taken apart: what everybody would get, and a difference for each event.
 
     Attributes
@@ -161,8 +228,7 @@ class Explanation:
     @property
     def contributions(self) -> NDArray[np.float64]:
         """Differences by event number."""
-        amounts = {part.event: part.amount for part in self.events}
-        return np.array([amounts[number] for number in range(len(amounts))])
+        return np.array([part.amount for part in sorted(self.events, key=lambda part: part.event)])
 
     def columns(self) -> dict[str, list[Any]]:
         """Return what the prediction is the sum of, as columns: what everybody would get, every event, and the rest."""
@@ -170,15 +236,9 @@ class Explanation:
         return {
             "part": ["everybody", *(f"event {part.event}" for part in parts), "rest"],
             "amount": [self.base, *(part.amount for part in parts), self.rest],
-            "theta": [nan, *(part.theta for part in parts), nan],
-            "share": [nan, *(part.share for part in parts), nan],
-            "psi": [nan, *(part.psi for part in parts), nan],
+            **{name: [nan, *(getattr(part, name) for part in parts), nan] for name in ("theta", "share", "psi")},
             "items": ["", *(", ".join(part.items) for part in parts), ""],
         }
-
-    def to_frame(self, backend: str | None = None) -> Any:
-        """Return `columns` as a data frame."""
-        return to_frame(self.columns(), backend)
 
     @property
     def said(self) -> dict[str, float]:
@@ -196,71 +256,42 @@ class Explanation:
     @property
     def steps(self) -> list[tuple[str, float]]:
         """From what everybody would get to the prediction, in the units that people read: names and amounts."""
-        unit = 1.0 if self.binary else self.scale.span
-        first = self.base if self.binary else self.scale.rating(self.base)
-        parts = [("everybody", float(first))]
-        parts += [(part.name, unit * part.amount) for part in self._told]
-        others = sum(part.amount for part in self.events) - sum(part.amount for part in self._told)
-        if abs(others) > _LITTLE:
-            parts.append(("other events", unit * others))
-        if abs(self.rest) > _LITTLE:
-            parts.append(("what the draws say beyond", unit * self.rest))
-        return parts
+        told, unit = self._told, self._unit
+        others = sum(part.amount for part in self.events) - sum(part.amount for part in told)
+        parts = [("everybody", self._in_units(self.base)), *((part.name, unit * part.amount) for part in told)]
+        rest = [("other events", others), ("what the draws say beyond", self.rest)]
+        return parts + [(name, unit * amount) for name, amount in rest if abs(amount) > LITTLE]
 
     @property
     def attributes_sentence(self) -> str:
         """What attributes moved the prediction, the largest first; empty where they are not all that is known."""
         if self.attributes is None:
             return ""
-        digits, unit = (3, 1.0) if self.binary else (2, self.scale.span)
+        digits, unit, parts = 3 if self.binary else 2, self._unit, self.attributes.parts
         least = 0.5 * 10**-digits
-        told = [part for part in self.attributes.parts if abs(unit * part.amount) >= least][:_MOST_ATTRIBUTES]
-        sides = {part.side for part in self.attributes.parts}
-        names = {"users": self.user_name, "items": self.item_name}
+        told = [part for part in parts if abs(unit * part.amount) >= least][:_MOST_ATTRIBUTES]
+        names, sides = {"users": self.user_name, "items": self.item_name}, {part.side for part in parts}
         whom = " and ".join(shown(name) for side, name in names.items() if side in sides) or "it"
-        base = self.attributes.base if self.binary else self.scale.rating(self.attributes.base)
         moved = ", ".join(f"{unit * part.amount:+.{digits}f} {shown(part.words)}" for part in told) or "nothing"
         rest = self.probability - self.attributes.base - sum(part.amount for part in told)
         more = f", {unit * rest:+.{digits}f} all else" if abs(unit * rest) >= least else ""
+        base = self._in_units(self.attributes.base)
         return f"Only attributes are known of {whom}. From {base:.{digits}f} of an average one: {moved}{more}."
 
     @property
+    def _unit(self) -> float:
+        return 1.0 if self.binary else self.scale.span
+
+    def _in_units(self, probability: float) -> float:
+        return float(probability if self.binary else self.scale.rating(probability))
+
+    @property
     def _told(self) -> list[Contribution]:
-        return [part for part in self.events if abs(part.amount) > _LITTLE]
+        return [part for part in self.events if abs(part.amount) > LITTLE]
 
-    def __str__(self) -> str:
-        (_, base), *rest = self.steps
-        digits = 3 if self.binary else 2
-        lines = [self.sentence, f"   {base:.{digits}f} everybody"]
-        lines += [f"  {amount:+.{digits}f} {shown(name)}" for name, amount in rest if abs(amount) >= 0.5 * 10**-digits]
-        if self.attributes is not None:
-            lines.append(self.attributes_sentence)
-        if self.reasons:
-            lines.append("Rules that lead to it, and how often they held in the training data:")
-        lines += [f"  {reason}" for reason in self.reasons[:_SHOWN]]
-        return "\n".join(lines)
-
-    def __repr__(self) -> str:
-        return f"<{self}>"
-
-    def _repr_html_(self) -> str:
-        (_, base), *rest = self.steps
-        digits = 3 if self.binary else 2
-        colours = [colour(part.event) for part in self._told]
-        events = bars(
-            [name for name, _ in rest],
-            [abs(amount) for _, amount in rest],
-            [f"{amount:+.{digits}f}" for _, amount in rest],
-            colours + [GREY] * (len(rest) - len(colours)),
-        )
-        reasons = [str(reason) for reason in self.reasons[:_SHOWN]]
-        words = note(f"{base:.{digits}f} is what everybody would get; then")
-        known = note(self.attributes_sentence) if self.attributes is not None else ""
-        return card(self.sentence, words, events, known, table({"rules that lead to it": reasons}) if reasons else "")
-
-    def plot(self, ax: Any = None) -> Any:
-        """Draw the way from what everybody would get to the prediction as a waterfall (extra `plot`)."""
-        return waterfall(self.sentence, self.steps, [part.event for part in self._told], ax)
+    @property
+    def _events(self) -> list[int]:
+        return [part.event for part in self._told]
 
 
 def explain(
@@ -283,16 +314,10 @@ def explain(
     user, item = id_of(fitted.users, user, "user"), id_of(fitted.items, item, "item")
     user_row = int(rows_of(fitted.users, fitted.user_known, [user], "user", unknown)[0])
     item_row = int(rows_of(fitted.items, fitted.item_known, [item], "item", unknown)[0])
-    theta, share, psi = read.theta_or_population[user_row], read.population, read.psi_or_average[item_row]
-    # Nothing is written as 0, not as -0.
-    amounts = (theta - share) * psi + 0.0
-    parts = [
-        Contribution(
-            event.number, float(theta[d]), float(share[d]), float(psi[d]), float(amounts[d]), event.items, event.users
-        )
-        for d, event in enumerate(_named_events(read))
-    ]
-    base = float(share @ psi)
+    psi = read.psi_or_average[item_row]
+    parts = contributions(read, read.theta_or_population[user_row], psi, _named_events(read))
+    amounts = np.array([part.amount for part in sorted(parts, key=lambda part: part.event)])
+    base = float(read.population @ psi)
     probability = float(fitted.at_rows(np.array([user_row]), np.array([item_row]))[0])
     return Explanation(
         user=user,
@@ -300,21 +325,38 @@ def explain(
         user_name=fitted.users.name(user_row) if user_row < len(fitted.users) else f"{user} (unknown)",
         item_name=fitted.items.name(item_row) if item_row < len(fitted.items) else f"{item} (unknown)",
         base=base,
-        events=tuple(sorted(parts, key=lambda part: -abs(part.amount))),
+        events=tuple(parts),
         rest=probability - base - float(amounts.sum()),
         probability=probability,
         rating=fitted.scale.rating(probability),
         # A rule to a yes is no reason for less than everybody would get.
-        reasons=reasons_for(read, user_row, item_row, likes) if with_reasons and probability >= base else (),
+        reasons=_reasons(read, user_row, item_row, likes) if with_reasons and probability >= base else (),
         scale=fitted.scale,
         binary=fitted.training.is_binary,
         attributes=by_attributes(read, user_row, item_row, probability),
     )
 
 
+def _reasons(fitted: Fitted, user: int, item: int, likes: float) -> tuple[Reason, ...]:
+    """Return the supported rules from what a user (row number) likes to an item, the strongest first."""
+    if user >= len(fitted.users) or item >= len(fitted.items) or not fitted.item_seen[item]:
+        return ()
+    counting = Counting.for_model(fitted, None, np.array([likes]), not fitted.training.is_binary)
+    rows = fitted.training.rows
+    part = slice(rows.indptr[user], rows.indptr[user + 1])
+    said = dict(zip(rows.indices[part].tolist(), rows.values[part].tolist(), strict=True))
+    rules = supported_rules(counting, Selection.usual(likes), fitted.item_seen, item)
+    liked = [row for row, value in said.items() if reaching(value, likes)]
+    rules = rules[(rules.consequent == item) & np.isin(rules.antecedent, liked)]
+    return tuple(
+        Reason(**vars(rule), item=fitted.items.ids[row], value=said[row])
+        for rule, row in zip(rules, rules.antecedent.tolist(), strict=True)
+    )
+
+
 def _named_events(read: Fitted) -> list[Event]:
     """Return the events by what names them; they are kept, since naming goes over the whole table."""
-    named = _SHOWN if read.users.are_names else 0
-    found: list[Event] = read.kept.get("named events") or EventItems(read).events(_ITEMS, n_users=named)
-    read.kept["named events"] = found
+    if "named events" not in read.kept:
+        read.kept["named events"] = EventItems(read).events(_ITEMS, n_users=_SHOWN if read.users.are_names else 0)
+    found: list[Event] = read.kept["named events"]
     return found

@@ -1,1 +1,0 @@
-"""Events in words, and predictions explained by them."""
