@@ -1,6 +1,6 @@
 """Data in: observed entries, the ids of users and items, readers, datasets.
 
-`opening` unpacks files, and `sources` turns them and frames into Arrow batches. `columns` tells which column is what,
+`sources` turns files and frames into Arrow batches. `columns` tells which column is what,
 `values` what its cells mean; `options`, `cells`, `doubts` and `read` make entries of them. `view` holds entries in one
 order, `vocabulary` ids, `scale` the map from ratings to probabilities; `observations` is all of it together, `packed`
 the same in mapped files, `changes` before and after.

@@ -135,7 +135,7 @@ def _read(table: Any, told: Reading, users: IdColumn, questions: _Questions) -> 
     if told.wide:
         user, columns, names = wide_columns(table, told)
         for arrays in table.batches([user, *columns]):
-            own = users.read(arrays[0], table.places(first), gone)
+            own = users.read(arrays[0], table, first, gone)
             for name, array in zip(names, arrays[1:], strict=True):
                 _note(questions[name], own, array, marks)
             first += own.size
@@ -148,9 +148,9 @@ def _read(table: Any, told: Reading, users: IdColumn, questions: _Questions) -> 
             "and value=. If not, say header=False. If every column is a question, say wide=True."
         )
     for arrays in table.batches([at["user"], at["item"], at["value"]]):
-        own = users.read(arrays[0], table.places(first), gone)
+        own = users.read(arrays[0], table, first, gone)
         items = IdColumn("item")
-        which = items.read(arrays[1], table.places(first), gone)
+        which = items.read(arrays[1], table, first, gone)
         for number, name in enumerate(items.texts):
             rows = np.flatnonzero(which == number)
             _note(questions[name], own[rows], arrays[2].take(rows), marks)

@@ -10,6 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from kolmogorov._support.typing import Floats
+from kolmogorov.data.sources import Source
 from kolmogorov.data.values import (
     BLANK_WORDS,
     PAIR_OF,
@@ -65,7 +66,7 @@ class IdColumn:
         # By the type of the column as well: True is 1 as a key.
         self._keys: dict[Any, _Keys] = {}
 
-    def read(self, column: Any, place: Callable[[int], str], gone: frozenset[str]) -> NDArray[np.int32]:
+    def read(self, column: Any, source: Source, row: int, gone: frozenset[str]) -> NDArray[np.int32]:
         """Return a key for each cell, -1 where it is one of the texts that stand for nothing."""
         cells, codes = distinct(column)
         keys = self._keys.setdefault((str(column.type), gone), _Keys(self.texts, gone))
@@ -75,7 +76,7 @@ class IdColumn:
             cell = cells[codes[at]]
             came = repr(cell) if cell not in (None, "") else "nothing. Drop such rows, or say missing=''"
             binary = ": this is not a text file" if "\0" in str(cell) else ""
-            raise DataError(f"{place(at)}: the {self.what} must be an id, got {came}{binary}.")
+            raise DataError(f"{source.place(row + at)}: the {self.what} must be an id, got {came}{binary}.")
         return found
 
     def finish(self, keys: NDArray[np.int32]) -> tuple[list[str], NDArray[np.int32]]:

@@ -93,7 +93,7 @@ def has_header(source: TextSource, told: Reading, roles: Sequence[str] = ROLES) 
         raise ParameterError("Columns can be named only where the file has a header; use positions from 0.")
     least = 2 if told.wide or told.implicit else len(roles)
     if len(first) < least:
-        line = source.first_line.strip()[:60]
+        line = source.first_line[:60]
         more = " If another character separates the columns, name it with sep=."
         if len(first) == 2 and "value" in roles:
             more = " If every line is a yes, as in a list of clicks or purchases, say implicit=True."
@@ -122,7 +122,7 @@ def has_header(source: TextSource, told: Reading, roles: Sequence[str] = ROLES) 
     unclear = word in PAIR_OF and below in ("0", "1") and not _begins(word, below, told.notation)
     if unclear and not any(looks_like_number(field) for field in second[:at]):
         raise DataError(
-            f"{source.name}: is the first line, {source.first_line.strip()[:60]!r}, a header or a rating? Say "
+            f"{source.name}: is the first line, {source.first_line[:60]!r}, a header or a rating? Say "
             "header=True or header=False."
         )
     return not _begins(first[at], below, told.notation)
@@ -159,7 +159,7 @@ def read_pairs(path: Any, told: Reading) -> tuple[list[str], list[str]]:
         for arrays in source.batches([at["user"], at["item"]]):
             for texts, array, role in zip(found, arrays, ("user", "item"), strict=True):
                 ids = IdColumn(role)
-                codes = ids.read(array, source.place, frozenset())
+                codes = ids.read(array, source, 0, frozenset())
                 names = list(ids.texts)
                 texts.extend(names[code] for code in codes.tolist())
     return found
@@ -194,9 +194,9 @@ def _list(source: Source, told: Reading, users: IdColumn, items: IdColumn) -> Pa
     n_rows = 0
     for columns in source.batches([*at.values(), *([] if title is None else [title])]):
         role = dict(zip([*at, "title"], columns, strict=False))
-        place = source.places(n_rows)
+
         for side, ids, found in (("user", users, keys[0]), ("item", items, keys[1])):
-            found.append(ids.read(role[side], place, gone))
+            found.append(ids.read(role[side], source, n_rows, gone))
         if "value" in at:
             values.read(role["value"])
         if "weight" in at:
@@ -276,7 +276,7 @@ def _wide(source: Source, told: Reading, users: IdColumn, items: IdColumn) -> Pa
     gone = frozenset(mark for mark in told.notation.missing if mark.casefold() in BLANK_WORDS)
     columns, keys, n_rows = [ValueColumn(told.notation) for _ in at], [], 0
     for arrays in source.batches([user, *at]):
-        keys.append(users.read(arrays[0], source.places(n_rows), gone))
+        keys.append(users.read(arrays[0], source, n_rows, gone))
         for column, array in zip(columns, arrays[1:], strict=True):
             column.read(array)
         n_rows += len(arrays[0])

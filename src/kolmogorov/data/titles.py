@@ -67,11 +67,10 @@ def _pairs(given: Any, what: str) -> Iterator[tuple[Any, Any]]:
         raise DataError(f"{source.name} must have two columns, an id and a text; there is {shown}.")
     if isinstance(source, TextSource) and source.separator == WHITESPACE:
         # Titles have blanks themselves.
-        with source.texts() as lines:
-            for parts in filter(None, (line.split(maxsplit=1) for line in lines)):
-                if len(parts) < 2:
-                    raise DataError(f"{source.name}: expected an id and a title in each line, got {parts[0][:40]!r}.")
-                yield parts[0], parts[1]
+        for parts in filter(None, (line.split(maxsplit=1) for line in source.lines())):
+            if len(parts) < 2:
+                raise DataError(f"{source.name}: expected an id and a title in each line, got {parts[0][:40]!r}.")
+            yield parts[0], parts[1]
         return
     positions = (_columns(source.names) if source.named else None) or (0, 1)
     for identifiers, titles in source.batches(positions):
