@@ -239,6 +239,11 @@ def told(change):
     return forge
 
 
+def lies(name, array, which, number):
+    """Change where an array is said to lie (0), or how many numbers it has (1)."""
+    return told(lambda about: about["files"][name]["arrays"][array].__setitem__(which, number))
+
+
 def rewritten(name, change, compression=None):
     """Write the columns of a file anew, changed: a dictionary of names with arrays."""
 
@@ -275,7 +280,7 @@ def wrapped(columns):
 
 
 def shorter(columns):
-    return {name: column[:-1] for name, column in columns.items()}
+    return {name: pa.array(column.to_numpy()[:-1]) for name, column in columns.items()}
 
 
 def nulls(columns):
@@ -291,10 +296,15 @@ HOSTILE = {
     "deep JSON": lambda folder: (folder / "table.json").write_text("[" * 100_000),
     "a list": lambda folder: (folder / "table.json").write_text("[]"),
     "no Unicode": lambda folder: (folder / "table.json").write_bytes(b"\xff\xfe"),
-    "fewer items": told(lambda about: about.update(n_items=3)),
-    "many users": told(lambda about: about.update(n_users=10**9)),
-    "a fraction": told(lambda about: about.update(n_users=6.0)),
-    "negative": told(lambda about: about.update(n_entries=-1)),
+    "fewer items": lies("columns_ends", "indptr", 1, 4),
+    "many users": lies("rows_ends", "indptr", 1, 10**9),
+    "a fraction": lies("rows", "values", 1, 6.0),
+    "negative": lies("rows", "values", 1, -1),
+    "before the file": lies("rows", "values", 0, -64),
+    "behind the file": lies("rows", "indices", 0, 2**62),
+    "not aligned": lies("rows", "weights", 0, 301),
+    "one more": told(lambda about: about["files"]["rows"]["arrays"].update(ids_bytes=[0, 24])),
+    "no files": told(lambda about: about.update(files={"rows": 3})),
     "no fingerprint": told(lambda about: about.pop("fingerprint")),
     "no scale": told(lambda about: about.update(scale=None)),
     "turned scale": told(lambda about: about.update(scale={"minimum": 2.0, "maximum": 1.0})),
