@@ -77,37 +77,63 @@ def changed(
     forgotten : array-like of ids
         Users all of whose entries go.
     """
-    gone, leaving, missing = _gone(table, removed, forgotten)
-    old_keys = table.user_rows().astype(np.int64) * table.n_items + table.item_rows()
     if new is None or not len(new):
         new = table.subset(np.zeros(len(table), dtype=bool))
     new = new.rescaled(table.scale)
-    users, items = table.users.translate(new.users)[new.user_rows()], table.items.translate(new.items)[new.item_rows()]
-    place = _places(old_keys, np.where((users >= 0) & (items >= 0), users * table.n_items + items, -1))
+    sides = _Side(table.users, new.users), _Side(table.items, new.items)
+    old, added = _pairs(table), (sides[0].theirs[new.user_rows()], sides[1].theirs[new.item_rows()])
+    # Row numbers of a pair as one number, which increases from entry to entry of the table.
+    n_items = len(sides[1].ids)
+    keys = old[0] * n_items + old[1]
+    gone, leaving, missing = np.zeros(len(table), dtype=bool), np.zeros(table.n_users, dtype=bool), 0
+    if removed is not None:
+        users, items = table.users.encode(removed[0], "user"), table.items.encode(removed[1], "item")
+        if users.size != items.size:
+            raise DataError(f"Pairs to remove need as many users as items, got {users.size} and {items.size}.")
+        place = _places(keys, np.where((users >= 0) & (items >= 0), users * n_items + items, -1))
+        gone[place[place >= 0]] = True
+        missing += int((place < 0).sum())
+    if forgotten is not None:
+        users = table.users.encode(forgotten, "user")
+        leaving[users[users >= 0]] = True
+        gone |= leaving[old[0]]
+        missing += int((users < 0).sum())
+    place = _places(keys, added[0] * n_items + added[1])
+    there = np.flatnonzero(place >= 0)
+    weights = [np.ones(len(one)) if one.weights is None else one.weights for one in (table, new)]
+    same = np.zeros(len(new), dtype=bool)
+    same[there] = np.isclose(table.values[place[there]], new.values[there], rtol=0.0, atol=1e-12)
+    same[there] &= weights[0][place[there]] == weights[1][there]
     # What is removed and given again is there afterwards.
-    gone[place[place >= 0]] = False
-    fresh = _differ(table, new, place)
-    replaced = np.zeros(len(table), dtype=bool)
-    replaced[place[(place >= 0) & fresh]] = True
-    kept = ~(gone | replaced)
-    if kept.all() and not fresh.any() and not leaving.any():
+    gone[place[there]] = False
+    n_entries = int(gone.sum() + (~same).sum())
+    gone[place[there[~same[there]]]] = True
+    leaving &= table.rows.counts == 0
+    if not n_entries and not leaving.any():
         nothing = np.empty(0, dtype=np.int64)
-        same = np.arange(table.n_users), np.arange(table.n_items)
-        return Change(table, table, *same, nothing, nothing, 0), missing
-    added = new.subset(fresh)
-    sides = [
-        _side(table.users, table.user_rows(), added.users, added.user_rows(), kept, "user", leaving),
-        _side(table.items, table.item_rows(), added.items, added.item_rows(), kept, "item"),
-    ]
-    after = _joined(table, added, kept, sides)
-    touched = [
-        _touched(len(side.vocabulary), side.now[rows[~kept]], side.added[mine])
-        for side, rows, mine in zip(
-            sides, (table.user_rows(), table.item_rows()), (added.user_rows(), added.item_rows()), strict=True
-        )
-    ]
-    n_entries = int(fresh.sum() + (gone & ~replaced).sum())
-    return Change(table, after, sides[0].before, sides[1].before, touched[0], touched[1], n_entries), missing
+        same_rows = np.arange(table.n_users), np.arange(table.n_items)
+        return Change(table, table, *same_rows, nothing, nothing, 0), missing
+    own, partner = (np.concatenate([before[~gone], more[~same]]) for before, more in zip(old, added, strict=True))
+    weighed = table.weights is not None or (new.weights is not None and not same.all())
+    entries = Entries(
+        own,
+        partner,
+        np.concatenate([table.values[~gone], new.values[~same]]),
+        np.concatenate([weights[0][~gone], weights[1][~same]]) if weighed else np.empty(0),
+    )
+    touched = []
+    for side, rows, before, more in zip(sides, (own, partner), old, added, strict=True):
+        # Ids that were there without an entry stay unless they are to leave; those that lost their last one go.
+        stays = np.arange(len(side.ids)) < len(side.old)
+        stays[before] = False
+        if side is sides[0]:
+            stays[: table.n_users] &= ~leaving
+        stays[rows] = True
+        side.settle(stays)
+        changed_rows = side.now[np.concatenate([before[gone], more[~same]])]
+        touched.append(np.unique(changed_rows[changed_rows >= 0]))
+    after = _over(table, entries, sides)
+    return Change(table, after, sides[0].before, sides[1].before, *touched, n_entries), missing
 
 
 def with_ids(table: Observations, users: Vocabulary, items: Vocabulary) -> tuple[Observations, Rows, Rows]:
@@ -120,15 +146,11 @@ def with_ids(table: Observations, users: Vocabulary, items: Vocabulary) -> tuple
     >>> more.users.ids.tolist(), users.tolist()
     (['1', '2', '3'], [0, -1, 1])
     """
-    kept = np.ones(len(table), dtype=bool)
-    sides = [
-        _side(table.users, table.user_rows(), users, np.arange(len(users)), kept, "user"),
-        _side(table.items, table.item_rows(), items, np.arange(len(items)), kept, "item"),
-    ]
-    rows = table.subset(~kept).rows
-    none = View(np.zeros(len(users) + 1, dtype=np.int64), rows.indices, rows.values, rows.weights)
-    nothing = Observations(users, items, none, table.scale)
-    return _joined(table, nothing, kept, sides), sides[0].before, sides[1].before
+    sides = _Side(table.users, users), _Side(table.items, items)
+    for side in sides:
+        side.settle(np.ones(len(side.ids), dtype=bool))
+    after = _over(table, Entries(*_pairs(table), table.values, table.rows.weights), sides)
+    return after, sides[0].before, sides[1].before
 
 
 def without_ids(table: Observations, users: NDArray[np.bool_], items: NDArray[np.bool_]) -> Observations:
@@ -140,121 +162,60 @@ def without_ids(table: Observations, users: NDArray[np.bool_], items: NDArray[np
     >>> without_ids(table, np.array([False, True]), np.array([False, False])).users.ids.tolist()
     ['1']
     """
-    rows, counts = table.rows, table.rows.counts
-    indptr = np.concatenate([[0], np.cumsum(counts[~users])]).astype(np.int64)
+    rows = table.rows
+    indptr = np.concatenate([[0], np.cumsum(rows.counts[~users])]).astype(np.int64)
     indices = (np.cumsum(~items) - 1)[rows.indices].astype(rows.indices.dtype)
-    sides = (table.users.chosen(~users), table.items.chosen(~items))
     view = View(indptr, indices, rows.values, rows.weights)
-    return table.over(users=sides[0], items=sides[1], rows=view)
+    return table.over(users=table.users.chosen(~users), items=table.items.chosen(~items), rows=view)
 
 
-@dataclass(frozen=True, eq=False)
 class _Side:
-    """Ids of users or of items after, and how rows before and rows of what is added map to them; -1 for none."""
+    """The ids of users or items of before, and behind them those that are new; then which of them stay, in order."""
 
-    vocabulary: Vocabulary
+    #: Of the ids that stayed: the row before, -1 for one that is new; and of all: the row now, -1 for one that left.
     before: Rows
     now: Rows
-    added: Rows
+    vocabulary: Vocabulary
+
+    def __init__(self, old: Vocabulary, new: Vocabulary) -> None:
+        self.old, self.theirs = old, old.translate(new)
+        strangers = np.flatnonzero(self.theirs < 0)
+        self.theirs[strangers] = len(old) + np.arange(strangers.size)
+        self.ids = [*old.ids.tolist(), *new.ids[strangers].tolist()]
+        self.names = None if old.labels is None else [*old.labels.tolist(), *map(new.name, strangers.tolist())]
+
+    def settle(self, stays: NDArray[np.bool_]) -> None:
+        """Put those that stay in order, where they were."""
+        rows = np.flatnonzero(stays).tolist()
+        known = self.old.ids.tolist()
+        if known == in_order(known):
+            place = {text: at for at, text in enumerate(in_order(self.ids[row] for row in rows))}
+            rows.sort(key=lambda row: place[self.ids[row]])
+        names = None if self.names is None else [self.names[row] for row in rows]
+        self.vocabulary = Vocabulary([self.ids[row] for row in rows], names)
+        self.now = _inverse(np.array(rows, dtype=np.int64), len(self.ids))
+        self.before = np.array([row if row < len(known) else -1 for row in rows], dtype=np.int64)
 
 
-def _side(
-    old: Vocabulary,
-    rows: Rows,
-    new: Vocabulary,
-    mine: Rows,
-    kept: NDArray[np.bool_],
-    what: str,
-    leaving: NDArray[np.bool_] | None = None,
-) -> _Side:
-    """Settle the ids of one side: those that were there without an entry stay unless leaving, those that lost it go."""
-    had, has = np.zeros(len(old), dtype=bool), np.zeros(len(old), dtype=bool)
-    had[rows], has[rows[kept]] = True, True
-    known, present = old.translate(new), np.zeros(len(new), dtype=bool)
-    present[mine] = True
-    has[known[present & (known >= 0)]] = True
-    stays = has | ~(had if leaving is None else had | leaving)
-    strangers = np.flatnonzero(present & (known < 0))
-    ids = [*old.ids[stays].tolist(), *new.ids[strangers].tolist()]
-    names = None
-    if old.labels is not None:
-        names = np.array([*old.labels[stays].tolist(), *map(new.name, strangers.tolist())], dtype=object)
-    sorted_before = old.ids.tolist() == in_order(old.ids.tolist())
-    row_of = {text: row for row, text in enumerate(in_order(ids))}
-    order = np.argsort([row_of[text] for text in ids], kind="stable") if sorted_before else np.arange(len(ids))
-    before = np.concatenate([np.flatnonzero(stays), np.full(strangers.size, -1)])[order].astype(np.int64)
-    now = _inverse(before, len(old))
-    added = np.full(len(new), -1, dtype=np.int64)
-    added[known >= 0] = now[known[known >= 0]]
-    added[strangers] = _inverse(order, len(order))[int(stays.sum()) :]
-    vocabulary = Vocabulary([ids[k] for k in order.tolist()], None if names is None else names[order])
-    return _Side(vocabulary, before, now, added)
+def _pairs(table: Observations) -> tuple[Rows, Rows]:
+    return table.user_rows().astype(np.int64), table.item_rows().astype(np.int64)
 
 
-def _gone(
-    table: Observations, removed: tuple[Any, Any] | None, forgotten: Any
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_], int]:
-    """Tell which entries are to go, which users that have none, and how many that were named are not there."""
-    gone, missing = np.zeros(len(table), dtype=bool), 0
-    chosen = np.zeros(table.n_users, dtype=bool)
-    if removed is not None:
-        users, items = table.users.encode(removed[0], "user"), table.items.encode(removed[1], "item")
-        if users.size != items.size:
-            raise DataError(f"Pairs to remove need as many users as items, got {users.size} and {items.size}.")
-        keys = table.user_rows().astype(np.int64) * table.n_items + table.item_rows()
-        place = _places(keys, np.where((users >= 0) & (items >= 0), users * table.n_items + items, -1))
-        gone[place[place >= 0]] = True
-        missing += int((place < 0).sum())
-    if forgotten is not None:
-        users = table.users.encode(forgotten, "user")
-        chosen[users[users >= 0]] = True
-        gone |= chosen[table.user_rows()]
-        missing += int((users < 0).sum())
-    return gone, chosen & (table.rows.counts == 0), missing
+def _over(table: Observations, entries: Entries, sides: tuple[_Side, _Side]) -> Observations:
+    """Return entries as a table over the ids that stayed."""
+    users, items = (side.vocabulary for side in sides)
+    own, partner = sides[0].now[entries.own].astype(np.int32), sides[1].now[entries.partner].astype(np.int32)
+    found = Entries(own, partner, entries.values, entries.weights)
+    found = found.sorted(len(users), len(items), "error", lambda a, b: duplicate("?", "?", str(a), str(b)))
+    return Observations(users, items, found.view(len(users)), table.scale, table.source)
 
 
-def _places(keys: NDArray[np.int64], wanted: NDArray[np.int64]) -> Rows:
+def _places(keys: Rows, wanted: Rows) -> Rows:
     """Return where each wanted key stands among increasing ones, -1 where it does not."""
     if not keys.size:
         return np.full(wanted.size, -1, dtype=np.int64)
     place = np.minimum(np.searchsorted(keys, wanted), keys.size - 1)
     return np.where(keys[place] == wanted, place, -1)
-
-
-def _differ(table: Observations, new: Observations, place: Rows) -> NDArray[np.bool_]:
-    """Tell which entries are not already there, with the same value and weight."""
-    if not len(table):
-        return np.ones(len(new), dtype=bool)
-    same = np.isclose(table.values[place], new.values, rtol=0.0, atol=1e-12)
-    weights = [np.ones(len(one)) if one.weights is None else one.weights for one in (table, new)]
-    same &= weights[0][place] == weights[1]
-    return ~(same & (place >= 0))
-
-
-def _joined(table: Observations, added: Observations, kept: NDArray[np.bool_], sides: list[_Side]) -> Observations:
-    users, items = sides
-    weighed = table.weights is not None or added.weights is not None
-    parts = []
-    for one, chosen, rows in ((table, kept, (users.now, items.now)), (added, slice(None), (users.added, items.added))):
-        weights = np.ones(len(one)) if one.weights is None else one.weights
-        parts.append(
-            Entries(
-                rows[0][one.user_rows()[chosen]].astype(np.int32),
-                rows[1][one.item_rows()[chosen]].astype(np.int32),
-                one.values[chosen],
-                weights[chosen] if weighed else np.empty(0),
-            )
-        )
-    sizes = len(users.vocabulary), len(items.vocabulary)
-    entries = Entries.joined(parts).sorted(*sizes, "error", lambda a, b: duplicate("?", "?", str(a), str(b)))
-    return Observations(users.vocabulary, items.vocabulary, entries.view(sizes[0]), table.scale, table.source)
-
-
-def _touched(n: int, *rows: Rows) -> Rows:
-    mask = np.zeros(n, dtype=bool)
-    for some in rows:
-        mask[some[some >= 0]] = True
-    return np.flatnonzero(mask)
 
 
 def _inverse(rows: Rows, n: int) -> Rows:
