@@ -33,7 +33,6 @@ from scipy import sparse
 
 import kolmogorov as km
 from kolmogorov.data.attributes import TableAttributes
-from kolmogorov.data.datasets.movielens import official_folds
 from kolmogorov.descent.fitted import entry_rows
 from kolmogorov.models.metrics import simple_guesses
 
@@ -240,7 +239,7 @@ def trimmed(ratings: km.Observations) -> km.Observations:
 def of_100k(folder: Path | None) -> Table:
     """Compare on MovieLens 100K."""
     table = Table("attributes", "RMSE in stars, MovieLens 100K", "python benchmarks/attributes.py 100k", COLUMNS)
-    known, folds = frames(), [tuple(map(trimmed, fold)) for fold in official_folds()]
+    known, folds = frames(), [tuple(map(trimmed, fold)) for fold in km.datasets.folds()]
     settings = settings_of_cmfrec(folds[1], known)
     add(table, "u1", [kept(Found, folder, ("u1",), partial(compared, folds[0], known, settings, 0))])
     for name, runs in cold("ml-100k", SEEDS, folder).items():

@@ -13,7 +13,7 @@ from pathlib import Path
 from playwright.sync_api import sync_playwright
 
 import kolmogorov as km
-from kolmogorov.data.datasets.movielens import data_directories
+from kolmogorov.data.datasets import data_directories
 
 HERE = Path(__file__).resolve().parent
 SIZES = {"desk": {"width": 1440, "height": 900}, "phone": {"width": 390, "height": 844}}

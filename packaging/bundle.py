@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pandas as pd
 
-OUT = Path(__file__).resolve().parents[1] / "src" / "kolmogorov" / "data" / "datasets" / "files"
+OUT = Path(__file__).resolve().parents[1] / "src" / "kolmogorov" / "data" / "files"
 FIRST_DAY = "2000-01-01"
 LETTERS = {"yes": "y", "abstain": "a", "no": "n"}
 LONGEST = 110

@@ -121,7 +121,7 @@ def joined(parts: dict[str, str]) -> str:
 
 def missing(script: Script) -> str:
     """Say why a script cannot be executed here; nothing if it can."""
-    from kolmogorov.data.datasets.movielens import data_directories
+    from kolmogorov.data.datasets import data_directories
 
     needed = script.settings.get("needs")
     if needed is None or any((folder / needed).is_dir() for folder in data_directories()):

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from kolmogorov import datasets
-from kolmogorov.data.datasets import movielens
+from kolmogorov.data.datasets import find_or_fetch
 from kolmogorov.errors import DataError, ParameterError
 
 
@@ -121,7 +121,7 @@ def test_without_network_it_says_where_to_put_the_files(nowhere, monkeypatch, ca
     def unreachable(*args, **kwargs):
         raise OSError("no route to host")
 
-    monkeypatch.setattr(movielens.urllib.request, "urlopen", unreachable)
+    monkeypatch.setattr("urllib.request.urlopen", unreachable)
     with pytest.raises(DataError, match=r"could not be reached \(no route to host\).*cache/kolmogorov/ml-100k, or set"):
         datasets.load("ml-100k")
     assert "GroupLens" in capsys.readouterr().err
@@ -133,13 +133,13 @@ def test_downloads_are_checked_and_unpacked_whole(nowhere, monkeypatch, capsys):
         out.writestr("set/a.txt", "hello")
     settings = {"needed": ("a.txt",), "url": archive.as_uri()}
     with pytest.raises(DataError, match="does not have the published checksum; nothing was kept"):
-        movielens.find_or_fetch("set", md5="0" * 32, **settings)
+        find_or_fetch("set", md5="0" * 32, **settings)
     assert not list(nowhere.glob("cache/kolmogorov/*"))
     md5 = hashlib.md5(archive.read_bytes()).hexdigest()
-    folder = movielens.find_or_fetch("set", md5=md5, **settings)
+    folder = find_or_fetch("set", md5=md5, **settings)
     assert (folder / "a.txt").read_text() == "hello"
     archive.unlink()
-    assert movielens.find_or_fetch("set", md5=md5, **settings) == folder
+    assert find_or_fetch("set", md5=md5, **settings) == folder
     assert [p.name for p in folder.parent.iterdir()] == ["set"]
 
 

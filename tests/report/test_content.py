@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from kolmogorov import BayesianKolmogorovModel, KolmogorovModel, Observations, datasets, load, read_ratings
-from kolmogorov.data.datasets.tables import CREDITS
+from kolmogorov.data.datasets import CREDITS
 from kolmogorov.draws.convergence import convergence_of
 from kolmogorov.errors import MissingExtraError, ParameterError
 from kolmogorov.interpret.events import EventItems

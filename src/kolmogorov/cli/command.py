@@ -252,7 +252,7 @@ def _matches(pattern: str) -> list[str]:
 
 
 def _files_of_dataset(name: str) -> Iterator[str]:
-    from kolmogorov.data.datasets.movielens import data_directories
+    from kolmogorov.data.datasets import data_directories
 
     for directory in data_directories():
         for folder, _, files in os.walk(directory / name):

@@ -133,7 +133,7 @@ def changed(
         changed_rows = side.now[np.concatenate([before[gone], more[~same]])]
         touched.append(np.unique(changed_rows[changed_rows >= 0]))
     after = _over(table, entries, sides)
-    return Change(table, after, sides[0].before, sides[1].before, *touched, n_entries), missing
+    return Change(table, after, sides[0].before, sides[1].before, touched[0], touched[1], n_entries), missing
 
 
 def with_ids(table: Observations, users: Vocabulary, items: Vocabulary) -> tuple[Observations, Rows, Rows]:

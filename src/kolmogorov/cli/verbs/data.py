@@ -40,7 +40,7 @@ def list_datasets() -> None:
     """
     from kolmogorov.cli.display import console, table
     from kolmogorov.data import datasets
-    from kolmogorov.data.datasets.movielens import data_directories
+    from kolmogorov.data.datasets import data_directories
 
     known = datasets.names()
     console().print(table("Datasets", {"name": list(known), "what": list(known.values())}))

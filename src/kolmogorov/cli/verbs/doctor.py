@@ -81,7 +81,7 @@ def _facts() -> dict[str, str]:
 
     from kolmogorov import __version__
     from kolmogorov._support.threads import usable_cpus
-    from kolmogorov.data.datasets.movielens import data_directories
+    from kolmogorov.data.datasets import data_directories
 
     facts = {"kolmogorov": __version__, "Python": sys.version.split()[0], "platform": platform.platform()}
     for package in ("numpy", "scipy", "numba", "scikit-learn", "threadpoolctl", "pyarrow", "click", "rich"):

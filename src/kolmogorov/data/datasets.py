@@ -1,0 +1,320 @@
+"""Tables to try things on: bundled, generated, and MovieLens, found on disk or downloaded from GroupLens.
+
+Sources and licences of the bundled ones are beside their files.
+
+Examples
+--------
+>>> from kolmogorov import datasets
+>>> datasets.load("zoo")
+Observations: 1,515 of 101 users × 15 items (100.0% observed), p = r
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import http.client
+import lzma
+import os
+import shutil
+import tempfile
+import urllib.error
+import urllib.request
+import zipfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kolmogorov._support.progress import notice
+from kolmogorov._support.seeds import generator
+from kolmogorov._support.typing import Floats
+from kolmogorov._support.validation import NONE, check_parameters, integer, real, suggestion
+from kolmogorov.data.observations import Observations
+from kolmogorov.data.options import Reading
+from kolmogorov.data.provenance import Provenance, TableLayout
+from kolmogorov.data.ratings import read_ratings
+from kolmogorov.data.vocabulary import Vocabulary
+from kolmogorov.errors import DataError, ParameterError
+
+__all__ = ["Planted", "folds", "load", "names", "planted"]
+
+#: Who made a table, and under which licence it is given on; the page of a model says it.
+CREDITS = {
+    "zoo": "Richard S. Forsyth, Zoo, UCI Machine Learning Repository, 1990, https://doi.org/10.24432/C5R59V. "
+    "Licence: CC BY 4.0.",
+    "un-votes": "Erik Voeten, Anton Strezhnev and Michael Bailey, United Nations General Assembly Voting Data, Harvard "
+    "Dataverse, https://doi.org/10.7910/DVN/LEJUQZ. Licence: CC0 1.0.",
+    "food": "FiveThirtyEight, The FiveThirtyEight International Food Association's 2014 World Cup, "
+    "https://github.com/fivethirtyeight/data/tree/master/food-world-cup. Licence: CC BY 4.0.",
+    "ml-100k": "F. Maxwell Harper and Joseph A. Konstan, The MovieLens Datasets, ACM Transactions on Interactive "
+    "Intelligent Systems 5(4), 2015, https://doi.org/10.1145/2827872. It may not be passed on.",
+}
+CREDITS["ml-1m"] = CREDITS["ml-100k"]
+
+LICENCE = (
+    "MovieLens is made available by GroupLens (University of Minnesota) for research: it may not be "
+    "redistributed nor used commercially without permission, and publications must acknowledge it "
+    "(Harper & Konstan 2015, doi:10.1145/2827872). The full terms are in the README of the archive."
+)
+#: The files that are needed ("a|b" are alternatives), and the checksum that GroupLens publishes.
+_ARCHIVES = {
+    "ml-100k": (("u.data", "u.item"), "0e33842e24a9c977be4e0107933c0723"),
+    "ml-1m": (("movies.dat", "ratings.dat|ratings.csv"), "c4d9eecfca2ab87c1945afe126590906"),
+}
+#: A server that says nothing for so long is not there. By judgement.
+_TIMEOUT_SECONDS = 30
+#: Cells of a planted table that are computed together: ten million need no large temporary.
+_BLOCK = 1 << 18
+
+
+def load(name: str, **options: Any) -> Observations:
+    """Load a dataset by name.
+
+    Parameters
+    ----------
+    name : {"zoo", "un-votes", "food", "digits", "toy", "planted", "ml-100k", "ml-1m"}
+    **options
+        `un-votes`: `since`, a year. `toy`: `random_state`. `planted`: see `planted`. The others have none.
+
+    Examples
+    --------
+    >>> load("toy")
+    Observations: 800 of 20 users × 40 items (100.0% observed), p = r
+    """
+    if name not in _DATASETS:
+        raise ParameterError(
+            f"Unknown dataset {name!r}; known: {', '.join(_DATASETS)}.{suggestion(str(name), _DATASETS)}"
+        )
+    try:
+        table = _DATASETS[name][0](**options)
+    except TypeError as error:
+        if not options or "unexpected keyword" not in str(error):
+            raise
+        raise ParameterError(f"Dataset '{name}' does not take these options: {', '.join(options)}.") from None
+    return table.over(source=Provenance.called(name, table.source, CREDITS.get(name, "")))
+
+
+def folds(name: str = "ml-100k") -> list[tuple[Observations, Observations]]:
+    """Return a dataset's official (train, test) pairs: u1 to u5 of MovieLens 100K, over the ids of the whole table."""
+    if name != "ml-100k":
+        raise ParameterError(f"Only 'ml-100k' comes with official folds, got {name!r}.")
+    folder, whole = _movielens("ml-100k"), _ml_100k()
+    paths = [[folder / f"u{fold}.{part}" for part in ("base", "test")] for fold in range(1, 6)]
+    return [(_over(whole, train), _over(whole, test)) for train, test in paths]
+
+
+def names() -> dict[str, str]:
+    """Return every dataset's name with one line about it."""
+    return {name: about for name, (_, about) in _DATASETS.items()}
+
+
+# --- bundled ----------------------------------------------------------------------------------------------------------
+
+
+def _wide(name: str, maximum: float, ignore: tuple[str, ...]) -> Observations:
+    with as_file(files("kolmogorov.data") / "files" / name) as path:
+        return read_ratings(path, wide=True, ignore=ignore, maximum=maximum).over(source=None)
+
+
+def _zoo() -> Observations:
+    return _wide("zoo.csv", 1, ("legs", "type"))
+
+
+def _food() -> Observations:
+    about = ("knowledge", "interest", "gender", "age", "income", "education", "region")
+    return _wide("food.csv.xz", 5, about)
+
+
+def _un_votes(since: int = 2000) -> Observations:
+    """Yes is 1, abstain 0.5 and no 0. Motions without a title on record go by their ids."""
+    text = lzma.decompress((files("kolmogorov.data") / "files" / "un-votes.csv.xz").read_bytes()).decode("utf-8")
+    header, *motions = csv.reader(text.splitlines())
+    motions = [row for row in motions if int(row[1][:4]) >= since]
+    countries, letters = np.array(header[3].split("|")), np.array([list(row[3]) for row in motions])
+    rows, columns = np.nonzero(letters != "-")
+    ratings = [{"n": 0.0, "a": 0.5, "y": 1.0}[letter] for letter in letters[rows, columns]]
+    voted = np.array([row[0] for row in motions])[rows]
+    votes = Observations.from_arrays(countries[columns], voted, ratings, maximum=1)
+    words = Provenance(TableLayout("arrays", {}), words={"yes": 1.0, "abstain": 0.5, "no": 0.0})
+    return votes.over(source=words).with_titles(items={motion: title or motion for motion, _, title, _ in motions})
+
+
+# --- generated --------------------------------------------------------------------------------------------------------
+
+
+def _digits() -> Observations:
+    """Return ink / 16; pixel r * 8 + c is at row r, column c."""
+    from sklearn.datasets import load_digits
+
+    return Observations.from_dense(load_digits().data, maximum=16)
+
+
+def _toy(random_state: Any = 0) -> Observations:
+    return Observations.from_dense(generator(random_state).random((20, 40)), maximum=1)
+
+
+@dataclass(frozen=True, eq=False)
+class Planted:
+    """A sampled table with the truth it was sampled from.
+
+    Attributes
+    ----------
+    observations : Observations
+    theta : float64[n_users, D]
+    psi : bool[n_items, D]
+        Whether an item happens in an event.
+    """
+
+    observations: Observations
+    theta: Floats
+    psi: NDArray[np.bool_]
+
+
+def planted(
+    n_users: int = 200,
+    n_items: int = 100,
+    n_events: int = 4,
+    n_observations: int | None = None,
+    noise: float = 0.0,
+    binary: bool = False,
+    concentration: float = 0.5,
+    random_state: Any = 0,
+) -> Planted:
+    """Sample a Kolmogorov model and observations of it.
+
+    Parameters
+    ----------
+    n_users, n_items, n_events : int
+    n_observations : int, optional
+        As many distinct cells are observed; all cells by default.
+    noise : float
+        Standard deviation of the Gaussian added to each probability, which is then clipped to [0, 1].
+    binary : bool
+        Observe coin flips with the model's probabilities instead of the probabilities.
+    concentration : float
+        Of the Dirichlet distribution of theta; small values give users of few events.
+    random_state : int or Generator
+
+    Examples
+    --------
+    >>> truth = planted(n_users=30, n_items=20, n_events=3)
+    >>> bool(np.allclose(truth.theta @ truth.psi.T, truth.observations.values.reshape(30, 20)))
+    True
+    """
+    rules = dict.fromkeys(("n_users", "n_items", "n_events"), integer(1))
+    rules |= {"noise": real(0.0), "concentration": real(1e-6), "n_observations": integer(1) | NONE}
+    check_parameters("planted", locals(), rules)
+    rng = generator(random_state)
+    theta = rng.dirichlet(np.full(n_events, concentration), size=n_users)
+    psi = rng.random((n_items, n_events)) < 0.5
+    users, items = np.divmod(_cells(rng, n_users * n_items, n_observations), n_items)
+    probabilities, chances = np.empty(users.size), psi.astype(np.float64)
+    for first in range(0, users.size, _BLOCK):
+        part = slice(first, first + _BLOCK)
+        probabilities[part] = np.einsum("nd,nd->n", theta[users[part]], chances[items[part]])
+    if binary:
+        probabilities = (rng.random(users.size) < probabilities).astype(np.float64)
+    elif noise:
+        probabilities += noise * rng.standard_normal(users.size)
+    names, ratings = (Vocabulary.range(n_users), Vocabulary.range(n_items)), np.clip(probabilities, 0.0, 1.0)
+    return Planted(Observations.of_rows(names[0], users, names[1], items, ratings, Reading(maximum=1)), theta, psi)
+
+
+def _cells(rng: np.random.Generator, cells: int, wanted: int | None) -> NDArray[np.int64]:
+    """Choose distinct cells at random, in increasing order, without a list of all cells where they are many."""
+    if wanted is None or wanted >= cells:
+        return np.arange(cells)
+    if wanted > cells // 4:
+        return np.sort(rng.permutation(cells)[:wanted])
+    chosen = np.unique(rng.integers(cells, size=wanted))
+    while chosen.size < wanted:
+        chosen = np.unique(np.concatenate([chosen, rng.integers(cells, size=wanted - chosen.size)]))
+    return chosen
+
+
+# --- MovieLens --------------------------------------------------------------------------------------------------------
+
+
+def _ml_100k() -> Observations:
+    folder = _movielens("ml-100k")
+    return read_ratings(folder / "u.data", header=False, maximum=5, titles=folder / "u.item")
+
+
+def _ml_1m() -> Observations:
+    """Read GroupLens' ratings.dat (user::film::rating::time), or a ratings.csv with user_id, movie_id, rating."""
+    folder = _movielens("ml-1m")
+    published = folder / "ratings.dat"
+    path = published if published.exists() else folder / "ratings.csv"
+    return read_ratings(path, maximum=5, titles=folder / "movies.dat")
+
+
+def _over(whole: Observations, path: Path) -> Observations:
+    """Read a part of a table over the ids of the whole."""
+    part, told = read_ratings(path, header=False, maximum=whole.scale.maximum), Reading(maximum=whole.scale.maximum)
+    users = whole.users.translate(part.users)[part.user_rows()]
+    items = whole.items.translate(part.items)[part.item_rows()]
+    return Observations.of_rows(whole.users, users, whole.items, items, part.scale.rating(part.values), told)
+
+
+def data_directories() -> list[Path]:
+    """Return where datasets are looked for: KOLMOGOROV_DATA if it is set, then where downloads are kept."""
+    named, base = os.environ.get("KOLMOGOROV_DATA"), os.environ.get("XDG_CACHE_HOME")
+    kept = (Path(base) if base else Path.home() / ".cache") / "kolmogorov"
+    return [Path(named), kept] if named else [kept]
+
+
+def _movielens(name: str) -> Path:
+    needed, md5 = _ARCHIVES[name]
+    return find_or_fetch(name, needed, f"https://files.grouplens.org/datasets/movielens/{name}.zip", md5)
+
+
+def find_or_fetch(name: str, needed: tuple[str, ...], url: str, md5: str) -> Path:
+    """Return the folder `name` that holds the needed files; download it once, whole, where there is none."""
+    for directory in data_directories():
+        if all(any((directory / name / file).exists() for file in group.split("|")) for group in needed):
+            return directory / name
+    home = data_directories()[-1]
+    notice(LICENCE, always=True)
+    notice(f"downloading {url} to {home}")
+    try:
+        with urllib.request.urlopen(url, timeout=_TIMEOUT_SECONDS) as response:
+            archive = response.read()
+    except (urllib.error.URLError, http.client.HTTPException, OSError) as error:
+        reason = getattr(error, "reason", error)
+        raise DataError(
+            f"Dataset '{name}' is not on this machine and {url} could not be reached ({reason}). Put its files into "
+            f"{home / name}, or set KOLMOGOROV_DATA to the folder that holds the folder '{name}'."
+        ) from None
+    if hashlib.md5(archive, usedforsecurity=False).hexdigest() != md5:
+        raise DataError(f"The archive from {url} does not have the published checksum; nothing was kept.")
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DataError(f"The cache directory {home} cannot be made: {error.strerror}. Set KOLMOGOROV_DATA.") from None
+    with tempfile.TemporaryDirectory(dir=home, prefix=f".{name}.") as scratch:
+        packed = Path(scratch, "archive.zip")
+        packed.write_bytes(archive)
+        with zipfile.ZipFile(packed) as content:
+            content.extractall(scratch)
+        if (home / name).exists():
+            shutil.rmtree(home / name)
+        os.replace(Path(scratch, name), home / name)
+    return home / name
+
+
+#: Every dataset: the function that makes it, and a line about it.
+_DATASETS: dict[str, tuple[Callable[..., Observations], str]] = {
+    "zoo": (_zoo, "101 animals × 15 yes/no traits; bundled"),
+    "un-votes": (_un_votes, "193 countries × 1,862 motions of the UN since 2000; bundled"),
+    "food": (_food, "1,276 people × 40 cuisines, 1 to 5; bundled"),
+    "digits": (_digits, "1,797 images × 64 pixels; from scikit-learn"),
+    "toy": (_toy, "20 × 40 uniform numbers, the paper's D1; generated"),
+    "planted": (lambda **options: planted(**options).observations, "sampled from a known model; generated"),
+    "ml-100k": (_ml_100k, "MovieLens 100K, the paper's D2; downloaded"),
+    "ml-1m": (_ml_1m, "MovieLens 1M, the paper's D3; downloaded"),
+}
