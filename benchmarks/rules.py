@@ -26,7 +26,7 @@ from scipy.special import expit, logit
 from scipy.stats import hypergeom
 
 from kolmogorov import KolmogorovModel, Observations, datasets
-from kolmogorov.data.liking import liked
+from kolmogorov.data.observations import liked
 from kolmogorov.interpret import Rules
 from kolmogorov.interpret.rules.conjunctions import MOST_ANTECEDENTS
 from kolmogorov.interpret.rules.counting import Counting, lower_bound, pairs_of

@@ -17,9 +17,8 @@ import naive
 from helpers.strategies import tables
 from kolmogorov import KolmogorovModel, Observations, pack, read_ratings
 from kolmogorov.data import Scale, Vocabulary
-from kolmogorov.data.liking import least_like
+from kolmogorov.data.observations import check_trainable, least_like
 from kolmogorov.data.scale import FURTHEST_END, LARGEST_WEIGHT, LEAST_WEIGHT, SHORTEST_SPAN
-from kolmogorov.data.trainable import check_trainable
 from kolmogorov.data.view import counting_order
 from kolmogorov.errors import DataError, ParameterError, UnknownIdError
 

@@ -26,7 +26,7 @@ from kolmogorov._support.typing import Floats
 from kolmogorov.cluster.dask import Dask
 from kolmogorov.cluster.shards import DistributedTable, Shard, distributed_table
 from kolmogorov.data import Observations
-from kolmogorov.data.trainable import check_trainable
+from kolmogorov.data.observations import check_trainable
 from kolmogorov.descent.engine import HalfStep, RatingsEngine, State
 from kolmogorov.descent.problem import Mass, Objective, Partners, Problem, UserTotals
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numbers
 import os
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from itertools import pairwise
@@ -34,6 +35,12 @@ By = Literal["entry", "user", "leave_one_out"]
 _PARTS = ("users", "items", "rows", "scale", "source")
 #: Values that a card tells apart; more are put into ten bins.
 _TOLD_APART = 12
+#: At most this share of all ratings are likes: about half. By judgement; on MovieLens it makes 4 of 5 stars a like.
+_HALF = 0.6
+#: Ratings looked at to find which values there are.
+_LOOK = 1 << 20
+# Values come through divisions; a rating at the threshold must not fall below it by rounding.
+_ROUNDING = 1e-9
 
 
 class NotNumbersError(DataError, TypeError):
@@ -624,3 +631,86 @@ def _first_no_number(array: NDArray[Any]) -> tuple[int, Any]:
 def read(source: Any, told: Reading) -> Observations:
     """Read sources as told."""
     return Observations.of_table(gathered(sources_of(source, sep=told.sep, encoding=told.encoding), told), told)
+
+
+# --- what there is to learn -------------------------------------------------------------------------------------------
+
+
+def check_trainable(table: Any, *, only_yes: bool = False) -> None:
+    """Refuse a table, here or in a cluster, without entries, or whose entries are all at one end of the scale.
+
+    Every model fits "always yes" to such a table without an error, and its scores on it are perfect. With `only_yes`
+    what was not observed counts as a no, and so there is something to learn.
+
+    Examples
+    --------
+    >>> check_trainable(Observations.from_arrays(["ann", "bob"], ["rome", "oslo"], [1, 1]))
+    Traceback (most recent call last):
+    kolmogorov.errors.DataError: Only yes is recorded: every observation has the value 1, the maximum of its scale, and
+    so a model would predict yes for everything. Fill in zeros for what is known not to have happened. With
+    unobserved='auto' everything else counts as a no of small weight. If the scale goes further, give its end with
+    maximum=.
+    """
+    extent = table.extent()
+    if extent is None:
+        raise nothing_there("to learn from")
+    if extent == (1.0, 1.0) and not only_yes:
+        raise DataError(
+            f"Only yes is recorded: every observation has the value {table.scale.maximum:g}, the maximum of its scale, "
+            "and so a model would predict yes for everything. Fill in zeros for what is known not to have happened."
+            " With unobserved='auto' everything else counts as a no of small weight. If the scale goes further, give "
+            "its end with maximum=."
+        )
+    if extent == (0.0, 0.0):
+        raise DataError(
+            f"Only no is recorded: every observation has the value {table.scale.minimum:g}, the minimum of its scale, "
+            "and so a model would predict no for everything. Add observations of what did happen."
+            " If the scale goes further, give its end with minimum= and scaling='minmax'."
+        )
+
+
+def check_any(table: Any, purpose: str) -> None:
+    """Refuse a table without entries; `purpose` says what they are needed for, as "to evaluate on"."""
+    if table.extent() is None:
+        raise nothing_there(purpose)
+
+
+def least_like(table: Observations) -> float:
+    """Return the smallest rating, on the probability scale, that at most about half of all ratings reach.
+
+    Of yes and no it is the yes. Where more than about half of the ratings are the highest, it is the highest.
+
+    Examples
+    --------
+    >>> import kolmogorov as km
+    >>> stars = km.Observations.from_arrays(list("abcdef"), ["tea"] * 6, [5, 4, 4, 3, 3, 1], maximum=5)
+    >>> least_like(stars)
+    0.8
+    """
+    if len(table) == 0 or table.is_binary:
+        return 1.0
+    points = np.unique(table.values[:_LOOK].round(9))
+    points = points[points > 0.0]
+    if not points.size:
+        return 1.0
+    few = bisect_left(points, True, key=lambda point: bool(reaching(table.values, point).mean() <= _HALF))
+    return float(points[min(few, points.size - 1)])
+
+
+def reaching(values: Any, threshold: float) -> Any:
+    """Tell which values, on the probability scale, are at least a threshold."""
+    return values >= threshold - _ROUNDING
+
+
+def liked(table: Observations, likes: float | None = None) -> Observations:
+    """Return the table of liking: 1 for ratings of at least `likes`, 0 for others; by default as `least_like` has it.
+
+    Examples
+    --------
+    >>> stars = Observations.from_arrays(list("abcdef"), ["tea"] * 6, [5, 4, 4, 3, 3, 1], maximum=5)
+    >>> liked(stars).values.tolist()
+    [1.0, 1.0, 1.0, 0.0, 0.0, 0.0]
+    """
+    yes = reaching(table.values, least_like(table) if likes is None else likes).astype(np.float64)
+    view = View(table.rows.indptr, table.rows.indices, yes, table.rows.weights)
+    return Observations(table.users, table.items, view, Scale(0.0, 1.0))

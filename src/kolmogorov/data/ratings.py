@@ -7,11 +7,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from kolmogorov._support.progress import notice
-from kolmogorov.data.observations import Observations, read
+from kolmogorov.data.observations import Observations, check_any, read
 from kolmogorov.data.options import Reading
 from kolmogorov.data.packed import check_free, write_table
 from kolmogorov.data.titles import texts_of
-from kolmogorov.data.trainable import check_any
 from kolmogorov.errors import ParameterError
 
 

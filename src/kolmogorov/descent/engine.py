@@ -24,8 +24,7 @@ from kolmogorov._support.validation import (
     check_finite,
     check_simplex,
 )
-from kolmogorov.data.observations import Observations
-from kolmogorov.data.trainable import check_trainable
+from kolmogorov.data.observations import Observations, check_trainable
 from kolmogorov.data.view import View
 from kolmogorov.descent.files import read, refusing, write
 from kolmogorov.descent.problem import ITEM_SIDE, USER_SIDE, Mass, Partners, Problem, UserTotals, squares_of

@@ -18,8 +18,7 @@ from kolmogorov._support.jit import kernel
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov._support.validation import check_array, check_between, check_bounded, check_positive, check_simplex
 from kolmogorov.data import Observations, Scale, Vocabulary
-from kolmogorov.data.levels import middles
-from kolmogorov.data.liking import least_like
+from kolmogorov.data.observations import least_like
 from kolmogorov.descent.attributes import Placed, Placing, Side, placed_rows
 from kolmogorov.descent.engine import Sweep, history_array, history_of
 from kolmogorov.descent.files import TRAINING, Arrays, Parts, Schema, count, restored_training, stored_training
@@ -426,7 +425,7 @@ class Fitted(Trained):
         noise = np.append(self.noise, self.noise[self.user_seen].mean())
         rows = (users.astype(np.int64, copy=False), items.astype(np.int64, copy=False))
         theta, psi = self.theta_or_population[None], self.psi_or_average[None]
-        answer_shares(theta, psi, np.sqrt(noise)[None], *rows, middles(points), out)
+        answer_shares(theta, psi, np.sqrt(noise)[None], *rows, 0.5 * (points[1:] + points[:-1]), out)
         return out
 
     def of_users(self, users: Rows, lower: float | None = None) -> Floats:

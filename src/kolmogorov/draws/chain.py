@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from kolmogorov._support.seeds import row_seeds
 from kolmogorov._support.threads import Threads
 from kolmogorov._support.typing import Floats
-from kolmogorov.data.levels import nearest
 from kolmogorov.data.observations import Observations
 from kolmogorov.data.view import counting_order
 from kolmogorov.descent.problem import USER_SIDE
 from kolmogorov.draws.features import Features
+from kolmogorov.draws.levels import nearest
 from kolmogorov.draws.posterior import on_grid
 from kolmogorov.draws.priors import PsiPrior, ThetaPrior
 

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from kolmogorov._support.seeds import mixed, row_seeds
 from kolmogorov._support.threads import Threads, one_blas_thread
 from kolmogorov._support.typing import Floats
-from kolmogorov.data.levels import nearest
 from kolmogorov.data.view import View
 from kolmogorov.descent.fitted import NOISE
 from kolmogorov.descent.problem import ITEM_SIDE, USER_SIDE
@@ -20,6 +19,7 @@ from kolmogorov.draws.emission_kernels import draw_emissions, settle_emitted
 from kolmogorov.draws.gaussian import corrected, prior_with_noes
 from kolmogorov.draws.gaussian_kernels import draw_psis, draw_thetas
 from kolmogorov.draws.hidden import draw_hidden
+from kolmogorov.draws.levels import nearest
 from kolmogorov.draws.posterior import Posterior
 from kolmogorov.draws.priors import usual_precision
 

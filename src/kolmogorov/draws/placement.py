@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data.attributes import Attributes, Newcomers, TableAttributes
 from kolmogorov.data.changes import with_ids
-from kolmogorov.data.levels import nearest
 from kolmogorov.data.vocabulary import Vocabulary
 from kolmogorov.descent.attributes import Attributed, carried, moved_rows
+from kolmogorov.draws.levels import nearest
 from kolmogorov.draws.posterior import Posterior, on_grid
 from kolmogorov.draws.priors import slopes_and_spread
 

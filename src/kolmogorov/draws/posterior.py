@@ -22,7 +22,6 @@ from kolmogorov._support.validation import (
     check_simplex,
 )
 from kolmogorov.data import Observations
-from kolmogorov.data.levels import FURTHEST_LEVEL, MOST_LEVELS, are_levels, middles, nearest
 from kolmogorov.descent.attributes import Attributed, Side, with_centres
 from kolmogorov.descent.files import TRAINING, Arrays, Parts, Schema, count, restored_training, stored_training
 from kolmogorov.descent.fitted import Factors, Trained, answer_shares, overlap
@@ -33,6 +32,7 @@ from kolmogorov.draws.averages import (
     mixture_quantile,
 )
 from kolmogorov.draws.emission import NEARLY_SURE, chances_of_yes, hides_ratings
+from kolmogorov.draws.levels import FURTHEST_LEVEL, MOST_LEVELS, are_levels, middles, nearest
 from kolmogorov.errors import InvariantError
 
 #: Numbers of draws times all items that one thread goes through before others could have begun; by judgement, as all

@@ -14,7 +14,6 @@ import numpy as np
 from kolmogorov._support.seeds import generator, row_seeds
 from kolmogorov._support.threads import Threads
 from kolmogorov._support.typing import Floats
-from kolmogorov.data.levels import nearest
 from kolmogorov.data.view import View
 from kolmogorov.descent.engine import MultiStart, ThreadedEngine
 from kolmogorov.descent.fitted import NOISE
@@ -22,6 +21,7 @@ from kolmogorov.descent.problem import ITEM_SIDE, USER_SIDE, Objective, Problem
 from kolmogorov.draws.chain import START, Chain, ChainState
 from kolmogorov.draws.gaussian import HIDDEN, ProbitChain
 from kolmogorov.draws.hidden import draw_hidden
+from kolmogorov.draws.levels import nearest
 from kolmogorov.draws.normals import draw_normals, leave_first
 from kolmogorov.draws.priors import PsiPrior
 from kolmogorov.solvers import resolve

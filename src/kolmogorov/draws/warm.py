@@ -17,13 +17,12 @@ from kolmogorov._support.threads import Threads, one_blas_thread
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data.attributes import Attributes, TableAttributes
 from kolmogorov.data.changes import Change
-from kolmogorov.data.levels import nearest
 from kolmogorov.data.observations import Observations
 from kolmogorov.descent.attributes import Attributed, carried, moved_rows
 from kolmogorov.descent.fitted import Fitted
 from kolmogorov.draws.chain import START, Chain, ChainState
 from kolmogorov.draws.features import pattern_features
-from kolmogorov.draws.levels import level_grid
+from kolmogorov.draws.levels import level_grid, nearest
 from kolmogorov.draws.placement import attributed
 from kolmogorov.draws.plan import Plan, short
 from kolmogorov.draws.posterior import Posterior

@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 
 from kolmogorov._support.seeds import half_step_seed
 from kolmogorov._support.typing import Floats
-from kolmogorov.data.observations import Observations
-from kolmogorov.data.trainable import check_trainable
+from kolmogorov.data.observations import Observations, check_trainable
 from kolmogorov.data.view import View
 from kolmogorov.descent.engine import HalfStep, State, TableEngine
 from kolmogorov.descent.problem import Problem, UserTotals, packed_bits

@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from kolmogorov._support.seeds import generator
 from kolmogorov._support.threads import Threads
 from kolmogorov._support.typing import Floats
-from kolmogorov.data.levels import nearest
 from kolmogorov.data.view import View
 from kolmogorov.descent.fitted import NOISE
 from kolmogorov.descent.problem import ITEM_SIDE, USER_SIDE
 from kolmogorov.draws.chain import PRIORS, USER_ROUNDS, ChainState, Sample
 from kolmogorov.draws.gaussian import HIDDEN, ROUNDS, GaussianChain, ProbitChain, corrected
+from kolmogorov.draws.levels import nearest
 from kolmogorov.draws.plan import Plan
 from kolmogorov.draws.posterior import STEPS
 from kolmogorov.draws.priors import PRIOR_DRAWS

@@ -16,7 +16,7 @@ from kolmogorov._support.optional import to_frame
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data import Vocabulary
 from kolmogorov.data.attributes import Attribute
-from kolmogorov.data.liking import reaching
+from kolmogorov.data.observations import reaching
 from kolmogorov.descent.attributes import Placing, Side
 from kolmogorov.descent.fitted import Fitted
 from kolmogorov.interpret.plot import colour, shortened

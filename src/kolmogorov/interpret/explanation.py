@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from kolmogorov._support.markup import bars, card, note, shown
 from kolmogorov._support.optional import to_frame
 from kolmogorov.data import Scale
-from kolmogorov.data.liking import reaching
+from kolmogorov.data.observations import reaching
 from kolmogorov.descent.fitted import Fitted
 from kolmogorov.draws.posterior import Posterior
 from kolmogorov.interpret.events import ByAttributes, Event, EventItems, by_attributes

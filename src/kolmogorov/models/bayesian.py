@@ -17,8 +17,7 @@ from kolmogorov._support.validation import AUTO, NONE, POSITIVE, Requirement, be
 from kolmogorov.cluster.dask import Dask
 from kolmogorov.data.attributes import Newcomers, TableAttributes
 from kolmogorov.data.changes import Change
-from kolmogorov.data.observations import Observations
-from kolmogorov.data.trainable import check_any
+from kolmogorov.data.observations import Observations, check_any
 from kolmogorov.data.view import View
 from kolmogorov.descent.attributes import with_placed, without_placed
 from kolmogorov.descent.fitted import Fitted

@@ -10,8 +10,7 @@ from scipy.special import xlog1py, xlogy
 
 from kolmogorov._support.optional import installed, require
 from kolmogorov._support.typing import Floats, Rows
-from kolmogorov.data.observations import Observations
-from kolmogorov.data.trainable import check_any
+from kolmogorov.data.observations import Observations, check_any
 from kolmogorov.draws.emission import chances_of_yes
 from kolmogorov.draws.posterior import Posterior
 from kolmogorov.errors import DataError

@@ -25,7 +25,7 @@ from kolmogorov._support.validation import (
 )
 from kolmogorov.cluster.dask import Dask
 from kolmogorov.data.changes import Change
-from kolmogorov.data.liking import liked
+from kolmogorov.data.observations import liked
 from kolmogorov.data.view import View
 from kolmogorov.descent import placing
 from kolmogorov.descent.distillation import gone_on

@@ -19,8 +19,7 @@ from kolmogorov._support.writing import check_writable
 from kolmogorov.cluster.dask import Dask
 from kolmogorov.cluster.descent import sharded_engine
 from kolmogorov.data.attributes import TableAttributes
-from kolmogorov.data.observations import Observations
-from kolmogorov.data.trainable import check_trainable
+from kolmogorov.data.observations import Observations, check_trainable
 from kolmogorov.descent.attributes import with_placed, without_placed
 from kolmogorov.descent.distillation import SWEEPS, Distillation, quick_solver, usual_events, usual_starts
 from kolmogorov.descent.engine import Checkpoint, MultiStart, RatingsEngine, threaded_engine

@@ -13,7 +13,7 @@ from kolmogorov._support.jit import kernel
 from kolmogorov._support.threads import Threads, one_blas_thread
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data import Observations
-from kolmogorov.data.liking import least_like, reaching
+from kolmogorov.data.observations import least_like, reaching
 from kolmogorov.descent.fitted import Trained, entry_rows, item_counts
 from kolmogorov.draws.convergence import effective_size as effective_size
 from kolmogorov.draws.convergence import split_rhat as split_rhat

@@ -14,9 +14,8 @@ from kolmogorov.cluster.shards import DistributedTable, is_distributed
 from kolmogorov.data import Observations, Vocabulary
 from kolmogorov.data.columns import usual_columns
 from kolmogorov.data.doubts import refuse_list, refuse_scales
-from kolmogorov.data.observations import NotNumbersError, dense_of
+from kolmogorov.data.observations import NotNumbersError, check_any, check_trainable, dense_of
 from kolmogorov.data.sources import is_table
-from kolmogorov.data.trainable import check_any, check_trainable
 from kolmogorov.errors import DataError, KolmogorovWarning
 
 _EXPECTED = "Expected Observations, or a table of numbers with one row per user and one column per item"

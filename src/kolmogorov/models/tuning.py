@@ -18,7 +18,7 @@ from kolmogorov._support.progress import says_stop, warn
 from kolmogorov._support.seeds import base_seed
 from kolmogorov._support.validation import NONE, POSITIVE, Requirement, check_parameters, integer, suggestion
 from kolmogorov.data import Observations
-from kolmogorov.data.trainable import check_trainable
+from kolmogorov.data.observations import check_trainable
 from kolmogorov.descent.problem import usual_weight
 from kolmogorov.errors import ConvergenceWarning, DataError, ParameterError
 from kolmogorov.models.kolmogorov import KolmogorovModel

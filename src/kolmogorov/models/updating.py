@@ -12,8 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from kolmogorov._support.progress import warn
 from kolmogorov._support.seeds import base_seed
 from kolmogorov.data.changes import Change, changed
-from kolmogorov.data.observations import Observations
-from kolmogorov.data.trainable import check_trainable
+from kolmogorov.data.observations import Observations, check_trainable
 from kolmogorov.errors import DataError, UnknownIdWarning
 from kolmogorov.models.ids import pair_frame
 

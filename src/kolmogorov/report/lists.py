@@ -13,7 +13,7 @@ from kolmogorov._support.progress import notice
 from kolmogorov._support.typing import Rows
 from kolmogorov._support.validation import check_parameters, integer
 from kolmogorov.data import Observations
-from kolmogorov.data.liking import reaching
+from kolmogorov.data.observations import reaching
 from kolmogorov.data.view import View
 from kolmogorov.descent.fitted import entry_rows
 from kolmogorov.errors import DataError, ParameterError

@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data import Observations
-from kolmogorov.data.liking import reaching
+from kolmogorov.data.observations import reaching
 from kolmogorov.descent.fitted import Fitted, Trained, entry_rows
 from kolmogorov.draws.convergence import convergence_of
 from kolmogorov.draws.posterior import Posterior, coverage

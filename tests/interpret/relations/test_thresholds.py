@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import kolmogorov as km
 import naive
-from kolmogorov.data.levels import middles, nearest
+from kolmogorov.draws.levels import middles, nearest
 from kolmogorov.draws.posterior import Posterior
 from kolmogorov.errors import ParameterError
 from kolmogorov.interpret import PosteriorRelations, Relations

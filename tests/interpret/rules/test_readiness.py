@@ -10,7 +10,7 @@ from scipy.stats import false_discovery_control
 import naive
 from helpers.strategies import tables
 from kolmogorov import Observations
-from kolmogorov.data.liking import least_like
+from kolmogorov.data.observations import least_like
 from kolmogorov.interpret.rules.counting import Counting, pairs_of
 from kolmogorov.interpret.rules.judging import LEAST_SPREAD, Departures, Looked
 from kolmogorov.interpret.rules.selection import Selection, supported_rules

@@ -9,7 +9,6 @@ import naive
 from helpers.geweke import scores_of
 from kolmogorov import Observations
 from kolmogorov._support.threads import Threads
-from kolmogorov.data.levels import nearest
 from kolmogorov.data.view import View
 from kolmogorov.draws import discrete as discrete_module
 from kolmogorov.draws import gaussian as gaussian_module
@@ -18,6 +17,7 @@ from kolmogorov.draws.discrete import DiscreteChain
 from kolmogorov.draws.emission import CHANCES, NEARLY_SURE, POSITION
 from kolmogorov.draws.features import Features
 from kolmogorov.draws.gaussian import GaussianChain, ProbitChain
+from kolmogorov.draws.levels import nearest
 from kolmogorov.draws.priors import NoisePrior, PsiPrior
 from kolmogorov.draws.start import started
 

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from kolmogorov._support.threads import Threads
 from kolmogorov._support.typing import Floats, Rows
-from kolmogorov.data.levels import middles
 from kolmogorov.descent.fitted import Fitted
 from kolmogorov.interpret.nested import count_nested, list_nested
 from kolmogorov.interpret.support_kernels import count_related, list_related, reduce_order
@@ -58,7 +57,7 @@ class Thresholds:
         if fitted.psi.dtype == bool:
             return cls.one(0.5)
         points = fitted.points
-        return cls(middles(points), points[1:], not fitted.training.is_binary)
+        return cls(0.5 * (points[1:] + points[:-1]), points[1:], not fitted.training.is_binary)
 
     @classmethod
     def one(cls, level: float) -> Thresholds:
