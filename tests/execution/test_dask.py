@@ -17,7 +17,7 @@ from kolmogorov import KolmogorovModel, Observations
 from kolmogorov.cluster.dask import Dask
 from kolmogorov.cluster.shards import distributed_table
 from kolmogorov.data.datasets import planted
-from kolmogorov.errors import DataError, ExecutionError, FileFormatError, ParameterError
+from kolmogorov.errors import DataError, ExecutionError, ParameterError
 
 distributed = pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
 # One process of the test run owns the clusters.
@@ -124,18 +124,11 @@ def test_same_bits_on_any_number_of_workers_and_blocks(client, table):
     same(KolmogorovModel(**SMALL, execution=tiny).fit(table), first)
 
 
-def test_a_packed_table_is_read_by_the_workers(client, table, tmp_path):
+def test_a_packed_table(client, table, tmp_path):
     packed = km.pack(table, tmp_path / "t")
     same(KolmogorovModel(**SMALL, execution=Dask(client)).fit(packed), KolmogorovModel(**SMALL).fit(table))
     whole = KolmogorovModel(**SMALL, execution=Dask(client, shard_ratings=1000)).fit(table)
     same(KolmogorovModel(**SMALL, execution=Dask(client, shard_ratings=1000)).fit(packed), whole)
-
-
-def test_a_table_that_was_packed_anew_is_refused(client, table, tmp_path, zoo):
-    packed = km.pack(table, tmp_path / "t")
-    km.pack(zoo, tmp_path / "t")
-    with pytest.raises(FileFormatError, match="another table"):
-        KolmogorovModel(**SMALL, execution=Dask(client)).fit(packed)
 
 
 # --- files ------------------------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from kolmogorov._support.threads import Threads, one_blas_thread
 from kolmogorov._support.typing import Floats
 from kolmogorov._support.writing import check_writable
 from kolmogorov.cluster.dask import Dask
-from kolmogorov.cluster.descent import sharded_engine
+from kolmogorov.cluster.shards import sharded_engine
 from kolmogorov.data.attributes import TableAttributes
 from kolmogorov.data.observations import Observations, check_trainable
 from kolmogorov.descent.attributes import with_placed, without_placed
