@@ -5,31 +5,36 @@
 
 #define LANE_BITS (D < 5 ? D : 5)
 #define R (D - LANE_BITS < 4 ? D - LANE_BITS : 4)
-#define H (D - LANE_BITS - R)
+#define LOW (LANE_BITS + R)
+#define H (D - LOW)
 #define STATES (1 << R)
 
 struct alignas(16) Pair {
     double a, b;
 };
 
-// The values of all states of the register bits, given the lane's own bits.
-__device__ inline void fill_states(const double* q, const double* m, double current[STATES]) {
-    const int lane = threadIdx.x & 31;
+// What the states of the register bits add to the value of other bits.
+__device__ inline void fill_states(const double* q, const double* m, unsigned long long bits, double current[STATES]) {
     current[0] = 0.0;
 #pragma unroll
     for (int b = 0; b < R; ++b) {
-        const int d = LANE_BITS + b;
-        double alone = q[d * P + d] - 2.0 * m[d];
-        for (int c = 0; c < LANE_BITS; ++c)
-            if ((lane >> c) & 1) alone += 2.0 * q[d * P + c];
+        const double* line = q + (LANE_BITS + b) * P + LANE_BITS;
+        const double alone = rise(q, m, bits, LANE_BITS + b);
 #pragma unroll
         for (int s = 0; s < (1 << b); ++s) {
             double with = current[s] + alone;
             for (int c = 0; c < b; ++c)
-                if ((s >> c) & 1) with += 2.0 * q[d * P + LANE_BITS + c];
+                if ((s >> c) & 1) with += 2.0 * line[c];
             current[s + (1 << b)] = with;
         }
     }
+}
+
+// The value of a point that one lane looks at.
+__device__ inline double value_alone(const double* q, const double* m, int bits) {
+    double value = 0.0;
+    for (int left = bits; left; left &= left - 1) value += rise(q, m, left & (left - 1), __ffs(left) - 1);
+    return value;
 }
 
 // As `pairwise_descent`; `bits` holds the points, of which bit d is the coordinate d.
@@ -48,40 +53,14 @@ extern "C" __global__ void enumerate_all(long long n_rows, const long long* segm
     double* by_lane = high + (1 << H);
     double* by_register = by_lane + H * 32;
     load_row<32>(gram, moment, segments[row] - offset, segments[row + 1] - offset, base, pull, lane, q, m);
-    for (int code = lane; code < (1 << H); code += 32) {
-        double value = 0.0;
-        for (int k = 0; k < H; ++k) {
-            if (!((code >> k) & 1)) continue;
-            const int d = LANE_BITS + R + k;
-            value += q[d * P + d] - 2.0 * m[d];
-            for (int l = 0; l < k; ++l)
-                if ((code >> l) & 1) value += 2.0 * q[d * P + LANE_BITS + R + l];
-        }
-        high[code] = value;
-    }
+    for (int code = lane; code < (1 << H); code += 32) high[code] = value_alone(q, m, code << LOW);
     for (int k = 0; k < H; ++k) {
-        const double* line = q + (LANE_BITS + R + k) * P;
-        double mine = 0.0;
-        for (int b = 0; b < LANE_BITS; ++b)
-            if ((lane >> b) & 1) mine += 2.0 * line[b];
-        by_lane[k * 32 + lane] = mine;
-        if (lane < STATES) {
-            double added = 0.0;
-            for (int b = 0; b < R; ++b)
-                if ((lane >> b) & 1) added += 2.0 * line[LANE_BITS + b];
-            by_register[k * STATES + lane] = added;
-        }
+        by_lane[k * 32 + lane] = beside(q + (LOW + k) * P, lane);
+        if (lane < STATES) by_register[k * STATES + lane] = beside(q + (LOW + k) * P, lane << LANE_BITS);
     }
     // The lane's own bits, and all states of the register bits beside them.
-    double off = 0.0;
-    for (int b = 0; b < LANE_BITS; ++b) {
-        if (!((lane >> b) & 1)) continue;
-        off += q[b * P + b] - 2.0 * m[b];
-        for (int c = 0; c < b; ++c)
-            if ((lane >> c) & 1) off += 2.0 * q[b * P + c];
-    }
-    double current[STATES];
-    fill_states(q, m, current);
+    double off = value_alone(q, m, lane & ((1 << LANE_BITS) - 1)), current[STATES];
+    fill_states(q, m, lane, current);
     __syncwarp();
     // Where users of an item never meet an event its bit does not matter. Such points differ by rounding alone, and the one
     // with the smaller code is taken.
@@ -111,12 +90,8 @@ extern "C" __global__ void enumerate_all(long long n_rows, const long long* segm
             best_code = code;
         }
     }
-    // Which of the registers it was: their values at the best code, without what was rounded on the way.
-    fill_states(q, m, current);
-    for (int k = 0; k < H; ++k)
-        if ((best_code >> k) & 1)
-#pragma unroll
-            for (int s = 0; s < STATES; ++s) current[s] += by_register[k * STATES + s];
+    // Which of the registers it was: their values beside the best code, without what was rounded on the way.
+    fill_states(q, m, lane | (best_code << LOW), current);
     int state = 0;
 #pragma unroll
     for (int s = 1; s < STATES; ++s)
@@ -124,8 +99,8 @@ extern "C" __global__ void enumerate_all(long long n_rows, const long long* segm
             current[0] = current[s];
             state = s;
         }
-    int bits = lane | (state << LANE_BITS) | (best_code << (LANE_BITS + R));
-    if (D < 5 && lane >= (1 << D)) best = HUGE_NUMBER;
+    int bits = lane | (state << LANE_BITS) | (best_code << LOW);
+    if (lane >= (1 << LANE_BITS)) best = HUGE_NUMBER;
     for (int o = 16; o; o >>= 1) {
         const double value = __shfl_xor_sync(ALL, best, o);
         const int other = __shfl_xor_sync(ALL, bits, o);

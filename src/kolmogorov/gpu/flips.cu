@@ -1,6 +1,5 @@
 // Stage two for items with more bits than can be enumerated: every lane of a warp descends from another point.
 #include "warp.cuh"
-#include "randomness.cuh"
 
 // What a flip changes, the slope of bit d being q_dd - 2 m_d + 2 sum_{e != d} q_de x_e.
 __device__ inline double change(const double* slope, unsigned long long x, int d) {
@@ -62,10 +61,7 @@ extern "C" __global__ void multi_start(long long n_rows, const long long* segmen
     if (D < 64) x &= (1ull << (D & 63)) - 1ull;
     double size = 0.0;
     for (int d = 0; d < D; ++d) {
-        double s = q[d * P + d] - 2.0 * m[d];
-        for (int e = 0; e < D; ++e)
-            if (e != d && ((x >> e) & 1ull)) s += 2.0 * q[d * P + e];
-        slope[d * 32] = s;
+        slope[d * 32] = rise(q, m, x, d);
         size = fmax(size, q[d * P + d] + fabs(m[d]));
     }
     descend(q, slope, x, 1e-14 * size);

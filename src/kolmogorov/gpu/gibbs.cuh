@@ -1,7 +1,7 @@
 // Draws of one row by one warp: what `gibbs.py` does, number for number. Every lane goes the same way with the same stream.
 #pragma once
 
-#include "randomness.cuh"
+#include "lanes.cuh"
 
 #define EVERY_LANE 0xffffffffu
 #define TRIES 1000   // Proposals after which a rejection sampler gives up.

@@ -15,16 +15,21 @@ struct Entry {
 
 __device__ inline Entry entry(long long k, const int* indices, const void* values, const float* book,
                               const float* weights, float shift) {
-#if CODED
-    const float p = book[static_cast<const unsigned short*>(values)[k]];
-#else
-    const float p = static_cast<const float*>(values)[k];
-#endif
-#if WEIGHTED
-    return {indices[k], weights[k] - shift, weights[k] * p};
-#else
-    return {indices[k], 1.f - shift, p};
-#endif
+    const float p = CODED ? book[static_cast<const unsigned short*>(values)[k]]
+                          : static_cast<const float*>(values)[k];
+    const float w = WEIGHTED ? weights[k] : 1.f;
+    return {indices[k], w - shift, w * p};
+}
+
+// Sum the moment of four lanes each, and write it.
+template <typename T>
+__device__ inline void put_moment(T m[BLOCKS], T* moment) {
+    const int lane = threadIdx.x & 31;
+#pragma unroll
+    for (int b = 0; b < BLOCKS; ++b) {
+        m[b] = lane_sum<4>(m[b]);
+        if (lane % 4 == 0) moment[8 * b + lane / 4] = m[b];
+    }
 }
 
 #if BITS
@@ -58,19 +63,13 @@ __device__ inline void sum_segment(long long start, int n, const int* indices, c
                 const int from = 8 * h + t + 4 * side;
                 const unsigned long long word = __shfl_sync(ALL, bits, from);
                 const float answer = __shfl_sync(ALL, mine.answer, from);
-#if WEIGHTED
-                const float weight = __shfl_sync(ALL, mine.weight, from);
-#endif
+                const float weight = WEIGHTED ? __shfl_sync(ALL, mine.weight, from) : 1.f;
 #pragma unroll
                 for (int b = 0; b < BLOCKS; ++b) {
                     f[b][side] = (word >> (8 * b + g)) & 1ull ? 1.f : 0.f;
                     m[b] += answer * f[b][side];
-#if WEIGHTED
-                    a[b][side] = leading(weight) * f[b][side];
+                    a[b][side] = WEIGHTED ? leading(weight) * f[b][side] : f[b][side];
                     rest[b][side] = (weight - leading(weight)) * f[b][side];
-#else
-                    a[b][side] = f[b][side];
-#endif
                 }
             }
             int tile = 0;
@@ -79,52 +78,35 @@ __device__ inline void sum_segment(long long start, int n, const int* indices, c
                 const int next = P == 8 ? 0 : 2 * i + 1;
                 const float there = P == 8 ? 0.f : 1.f;
                 const float high[4] = {a[2 * i][0], there * a[next][0], a[2 * i][1], there * a[next][1]};
-#if WEIGHTED
                 const float low[4] = {rest[2 * i][0], there * rest[next][0], rest[2 * i][1], there * rest[next][1]};
-#endif
 #pragma unroll
-                for (int j = 0; j <= next; ++j) {
+                for (int j = 0; j <= next; ++j, ++tile) {
                     multiply(part[tile], high, f[j]);
-#if WEIGHTED
-                    multiply(part[tile], low, f[j]);
-#endif
-                    ++tile;
+                    if (WEIGHTED) multiply(part[tile], low, f[j]);
                 }
             }
         }
-#if WEIGHTED
 #pragma unroll
-        for (int tile = 0; tile < TILES; ++tile)
-#pragma unroll
-            for (int c = 0; c < 4; ++c) sum[tile][c] += part[tile][c];
-#endif
+        for (int k = 0; WEIGHTED && k < 4 * TILES; ++k) sum[k / 4][k % 4] += part[k / 4][k % 4];
     }
     const float scale = WEIGHTED ? 1.f : 1.f - shift;
     int tile = 0;
 #pragma unroll
-    for (int i = 0; i < TALL; ++i) {
+    for (int i = 0; i < TALL; ++i)
 #pragma unroll
-        for (int j = 0; j <= (P == 8 ? 0 : 2 * i + 1); ++j) {
+        for (int j = 0; j <= (P == 8 ? 0 : 2 * i + 1); ++j, ++tile) {
             float* at = gram + (16 * i + g) * P + 8 * j + 2 * t;
             *reinterpret_cast<float2*>(at) = make_float2(scale * sum[tile][0], scale * sum[tile][1]);
             if (P > 8) *reinterpret_cast<float2*>(at + 8 * P) = make_float2(scale * sum[tile][2], scale * sum[tile][3]);
-            ++tile;
         }
-    }
-#pragma unroll
-    for (int b = 0; b < BLOCKS; ++b) {
-        m[b] += __shfl_xor_sync(ALL, m[b], 1);
-        m[b] += __shfl_xor_sync(ALL, m[b], 2);
-        if (t == 0) moment[8 * b + g] = m[b];
-    }
+    put_moment(m, moment);
 }
 #else
 #define TILES (BLOCKS * (BLOCKS + 1) / 2)
 typedef double Sum;
 
 __device__ inline void sum_segment(long long start, int n, const int* indices, const void* values, const float* book,
-                                   const float* weights, const void* factors, float shift, double* gram,
-                                   double* moment) {
+                                   const float* weights, const void* factors, float shift, double* gram, double* moment) {
     const int lane = threadIdx.x & 31, g = lane >> 2, t = lane & 3;
     double sum[TILES][2] = {}, m[BLOCKS] = {};
     for (int k0 = 0; k0 < n; k0 += 32) {
@@ -159,12 +141,7 @@ __device__ inline void sum_segment(long long start, int n, const int* indices, c
             at[0] = scale * sum[tile][0];
             at[1] = scale * sum[tile][1];
         }
-#pragma unroll
-    for (int b = 0; b < BLOCKS; ++b) {
-        m[b] += __shfl_xor_sync(ALL, m[b], 1);
-        m[b] += __shfl_xor_sync(ALL, m[b], 2);
-        if (t == 0) moment[8 * b + g] = m[b];
-    }
+    put_moment(m, moment);
 }
 #endif
 

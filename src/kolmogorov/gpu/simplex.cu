@@ -1,6 +1,7 @@
 // Stage two for users: quadratic programs over the probability simplex. G lanes a row, each with K of its coordinates.
 #include "warp.cuh"
 
+#define HUGE_VALUE 3.0e38f
 #define K ((D + G - 1) / G)
 #define ROWS (32 / G)  // of a warp
 #define ROUNDS 4
@@ -19,13 +20,6 @@ __device__ inline Least least(Least mine) {
         const int place = __shfl_xor_sync(ALL, mine.place, o);
         if (value < mine.value || (value == mine.value && place < mine.place)) mine = {value, place};
     }
-    return mine;
-}
-
-template <typename T>
-__device__ inline T total(T mine) {
-#pragma unroll
-    for (int o = G / 2; o; o >>= 1) mine += __shfl_xor_sync(ALL, mine, o);
     return mine;
 }
 
@@ -49,7 +43,7 @@ __device__ inline double refresh(const float* q, const float* m, const float x[K
             g[k] = HUGE_VALUE;
         }
     }
-    return total(value);
+    return lane_sum<G>(value);
 }
 
 // Move mass between pairs of coordinates until the gap of every row of the warp is below `tol` of its scale; return the number
@@ -61,8 +55,7 @@ __device__ inline int descend(const float* q, float x[K], float g[K], int mine, 
         diagonal[k] = mine + G * k < D ? q[(mine + G * k) * (P + 1)] : 0.f;
         scale = fmaxf(scale, diagonal[k]);
     }
-#pragma unroll
-    for (int o = G / 2; o; o >>= 1) scale = fmaxf(scale, __shfl_xor_sync(ALL, scale, o));
+    scale = lane_max<G>(scale);
     bool stuck = false;
     int move = 0;
     for (;; ++move) {
@@ -74,7 +67,7 @@ __device__ inline int descend(const float* q, float x[K], float g[K], int mine, 
             if (g[k] < low.value) low = {g[k], mine + G * k};
         }
         low = least(low);
-        gap = total(inner) - low.value;
+        gap = lane_sum<G>(inner) - low.value;
         const bool done = stuck || gap <= tol * scale;
         if (__all_sync(ALL, done) || move >= max_iter) break;
         // The giver is the coordinate whose exact step lowers the value most.
@@ -98,7 +91,7 @@ __device__ inline int descend(const float* q, float x[K], float g[K], int mine, 
         const int before = giver.place;
         giver = least(giver);
         if (before != giver.place) step = 0.f;
-        step = total(step);
+        step = lane_sum<G>(step);
         stuck = stuck || !(giver.value < 0.f);
         if (!done && !stuck) {
             const int j = giver.place;
@@ -144,7 +137,7 @@ extern "C" __global__ void pairwise_descent(long long n_rows, const long long* s
         float sum = 0.f;
 #pragma unroll
         for (int k = 0; k < K; ++k) sum += x[k];
-        sum = total(sum);
+        sum = lane_sum<G>(sum);
 #pragma unroll
         for (int k = 0; k < K; ++k) x[k] /= sum;
         reached = refresh(q, m, x, point, g, mine);

@@ -3,9 +3,7 @@
 // D is the number of events, P the length of a row of factors: D rounded up to 8, or to a multiple of 16.
 #pragma once
 
-#define ALL 0xffffffffu
-#define HUGE_VALUE 3.0e38f
-#define HUGE_NUMBER 1.0e300
+#include "lanes.cuh"
 
 // A number that the tensor cores take as it is, with 11 bits; what is left over is nearly one too.
 __device__ inline float leading(float x) { return __uint_as_float(__float_as_uint(x) & 0xffffe000u); }
@@ -69,17 +67,23 @@ __device__ inline void load_row(const From* gram, const From* moment, long long 
     __syncwarp();
 }
 
+// Twice what an event's row of q adds up to at some events.
+__device__ inline double beside(const double* line, unsigned long long bits) {
+    double total = 0.0;
+    for (int e = 0; e < D; ++e)
+        if ((bits >> e) & 1ull) total += 2.0 * line[e];
+    return total;
+}
+
+// What it changes in x^T q x - 2 x^T m to add event d to the others of a point.
+__device__ inline double rise(const double* q, const double* m, unsigned long long bits, int d) {
+    return q[d * P + d] - 2.0 * m[d] + beside(q + d * P, bits & ~(1ull << d));
+}
+
 // The value x^T q x - 2 x^T m of a point given by bits; every lane returns it.
 __device__ inline double value_of_bits(const double* q, const double* m, unsigned long long bits) {
-    const int lane = threadIdx.x & 31;
     double total = 0.0;
-    for (int d = lane; d < D; d += 32) {
-        if (!((bits >> d) & 1ull)) continue;
-        double line = -2.0 * m[d];
-        for (int e = 0; e < D; ++e)
-            if ((bits >> e) & 1ull) line += q[d * P + e];
-        total += line;
-    }
-    for (int o = 16; o; o >>= 1) total += __shfl_xor_sync(ALL, total, o);
-    return total;
+    for (int d = threadIdx.x & 31; d < D; d += 32)
+        if ((bits >> d) & 1ull) total += rise(q, m, bits & ((1ull << d) - 1ull), d);
+    return lane_sum(total);
 }
