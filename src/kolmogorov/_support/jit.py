@@ -30,25 +30,19 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
 class _Announcer(event.Listener):  # type: ignore[misc]
     """Says once per process that compilation has begun. Loading from the cache is not compilation."""
 
-    def __init__(self) -> None:
-        self._said = False
-        event.register("numba:compile", self)  # type: ignore[no-untyped-call]
+    said = False
 
     def on_start(self, event: Any) -> None:
-        if _is_ours(event) and not self._said:
-            self._said = True
+        function = getattr(event.data.get("dispatcher"), "py_func", None)
+        if not self.said and getattr(function, "__module__", "").startswith("kolmogorov."):
+            self.said = True
             notice("compiling numerical kernels for this machine; once per installation, some seconds")
 
     def on_end(self, event: Any) -> None:
         pass
 
 
-_Announcer()
-
-
-def _is_ours(event: Any) -> bool:
-    function = getattr(event.data.get("dispatcher"), "py_func", None)
-    return getattr(function, "__module__", "").startswith("kolmogorov.")
+event.register("numba:compile", _Announcer())  # type: ignore[no-untyped-call]
 
 
 @kernel

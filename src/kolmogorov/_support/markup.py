@@ -27,71 +27,54 @@ def shown(text: Any) -> str:
     plain = str(text)
     if plain.isprintable():
         return plain
-    return "".join(_escaped(c) if unicodedata.category(c) in _ACTING and c not in _JOINERS else c for c in plain)
-
-
-def _escaped(character: str) -> str:
-    return character.encode("unicode_escape").decode("ascii")
+    acting = [unicodedata.category(c) in _ACTING and c not in _JOINERS for c in plain]
+    return "".join(c.encode("unicode_escape").decode() if acts else c for c, acts in zip(plain, acting, strict=True))
 
 
 def card(title: str, *parts: str) -> str:
     """Put pieces under a title."""
-    head = f'<div style="font-weight:600;margin-bottom:.3em">{text(title)}</div>'
+    head = f'<div style="font-weight:600;margin-bottom:.3em">{_text(title)}</div>'
     return f'<div style="font-size:14px;line-height:1.5;max-width:60em">{head}{"".join(parts)}</div>'
 
 
 def note(words: str) -> str:
     """Return a paragraph in a soft colour."""
-    return f'<div style="{_SOFT}">{text(words, 400)}</div>'
-
-
-def text(value: Any, longest: int = _LONGEST) -> str:
-    """Escape a text, cut where it is long.
-
-    Examples
-    --------
-    >>> text("<b>")
-    '&lt;b&gt;'
-    """
-    plain = str(value)
-    return escape(plain if len(plain) <= longest else f"{plain[: longest - 1]}…")
+    return f'<div style="{_SOFT}">{_text(words, 400)}</div>'
 
 
 def table(columns: Mapping[str, Iterable[Any]], more: int = 0) -> str:
     """Return a table of named columns; numbers stand to the right, and `more` rows are counted below."""
-    cells = {name: list(column) for name, column in columns.items()}
-    right = {name: all(isinstance(cell, (int, float)) for cell in column) for name, column in cells.items()}
-
-    def cell(tag: str, name: str, value: Any) -> str:
-        side = "right" if right[name] else "left"
+    drawn = []
+    for name, cells in columns.items():
+        column = list(cells)
+        side = "right" if all(isinstance(cell, (int, float)) for cell in column) else "left"
         style = f"text-align:{side};padding:.15em .7em;border-bottom:1px solid {_LINE};background:none"
-        return f'<{tag} style="{style}">{text(_worded(value))}</{tag}>'
-
-    head = "".join(cell("th", name, name) for name in cells)
-    rows = "".join(
-        f"<tr>{''.join(cell('td', name, value) for name, value in zip(cells, row, strict=True))}</tr>"
-        for row in zip(*cells.values(), strict=True)
-    )
+        tags = ["th", *["td"] * len(column)]
+        drawn.append(
+            [f'<{t} style="{style}">{_text(cell)}</{t}>' for t, cell in zip(tags, [name, *column], strict=True)]
+        )
+    head, *rows = (f"<tr>{''.join(cells)}</tr>" for cells in zip(*drawn, strict=True))
     rest = note(f"and {more:,} more") if more > 0 else ""
-    return f'<table style="border-collapse:collapse"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{rest}'
+    body = f"<thead>{head}</thead><tbody>{''.join(rows)}</tbody>"
+    return f'<table style="border-collapse:collapse">{body}</table>{rest}'
 
 
 def bars(labels: Sequence[Any], values: Sequence[float], shown: Sequence[str], colours: Sequence[str] = ()) -> str:
     """Return a bar for each label, as long as its value, to the left if negative; what is `shown` stands beside it."""
     least, most = min([*values, 0.0]), max([*values, 1e-12])
-    unit, lines = 160 / (most - least), []
+    unit, lines, cell = 160 / (most - least), [], '<td style="text-align:left;padding:0 .7em;background:none">'
     for k, (label, value, words) in enumerate(zip(labels, values, shown, strict=True)):
         colour, begin = colours[k] if k < len(colours) else _BAR, unit * (min(value, 0.0) - least)
         bar = f"display:inline-block;height:.8em;width:{unit * abs(value):.1f}px;background:{colour}"
         # What stands beside the bars begins at one place where some of them go to the left.
         room = f"margin:0 {160 - begin - unit * abs(value):.1f}px 0 {begin:.1f}px;" if least < 0.0 else ""
-        cell = "text-align:left;padding:0 .7em;background:none"
-        left = f'<td style="{cell}">{text(label)}</td>'
-        lines.append(f'<tr>{left}<td style="{cell}"><span style="{room}{bar}"></span> {text(words)}</td></tr>')
+        lines.append(f'<tr>{cell}{_text(label)}</td>{cell}<span style="{room}{bar}"></span> {_text(words)}</td></tr>')
     return f'<table style="border-collapse:collapse"><tbody>{"".join(lines)}</tbody></table>'
 
 
-def _worded(value: Any) -> str:
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return str(value)
-    return f"{value:,}" if isinstance(value, int) else f"{value:.4g}"
+def _text(value: Any, longest: int = _LONGEST) -> str:
+    """Escape a text, cut where it is long; numbers are rounded."""
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return f"{value:,}" if isinstance(value, int) else f"{value:.4g}"
+    plain = str(value)
+    return escape(plain if len(plain) <= longest else f"{plain[: longest - 1]}…")

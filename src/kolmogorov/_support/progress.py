@@ -1,7 +1,4 @@
-"""What the library says while it works, and what the callbacks that it tells answer.
-
-Programs get log records and warnings, people a line on the terminal.
-"""
+"""What the library says while it works: programs get log records and warnings, people a line on the terminal."""
 
 from __future__ import annotations
 
@@ -52,25 +49,14 @@ def say(message: object) -> None:
 
 def warn(message: str, category: type[Warning]) -> None:
     """Warn at the line outside the library from which it was called."""
-    level = 1
-    frame = sys._getframe(1)
+    level, frame = 1, sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == _PACKAGE:
-        frame = frame.f_back
-        level += 1
+        level, frame = level + 1, frame.f_back
     warnings.warn(category(message), stacklevel=level + 1)
 
 
 def says_stop(answer: Any) -> bool:
-    """Tell whether a callback asks to stop: by True, Python's own or NumPy's; None and everything else mean go on.
-
-    A comparison of NumPy numbers gives NumPy's True, and a callback such as `list.append` gives None.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> says_stop(np.float64(0.1) < 0.2), says_stop(None), says_stop(1)
-    (True, False, False)
-    """
+    """Tell whether a callback asks to stop: by True, or NumPy's; what `list.append` returns means go on."""
     import numpy as np
 
     return isinstance(answer, (bool, np.bool_)) and bool(answer)

@@ -1,7 +1,6 @@
 """Random numbers that depend on what is computed and never on who computes it.
 
-A row's stream is fixed by (seed, sweep, side, row). The same bits come out on one thread, on eight, or on
-a cluster.
+A row's stream is fixed by (seed, sweep, side, row). The same bits come out on one thread, on eight, or on a cluster.
 """
 
 from __future__ import annotations
@@ -9,27 +8,17 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from kolmogorov._support.typing import Rows, Seeds
 from kolmogorov.errors import ParameterError
 
 _GAMMA = np.uint64(0x9E3779B97F4A7C15)
-_MIX1 = np.uint64(0xBF58476D1CE4E5B9)
-_MIX2 = np.uint64(0x94D049BB133111EB)
 
 
 def base_seed(random_state: Any) -> int:
-    """Reduce what scikit-learn users pass as `random_state` to one integer below 2**63.
-
-    Examples
-    --------
-    >>> base_seed(7)
-    7
-    """
-    if random_state is None:
-        return int(np.random.default_rng().integers(2**63))
-    if isinstance(random_state, np.random.Generator):
-        return int(random_state.integers(2**63))
+    """Reduce what scikit-learn users pass as `random_state` to one integer below 2**63."""
+    if random_state is None or isinstance(random_state, np.random.Generator):
+        return int((random_state or np.random.default_rng()).integers(2**63))
     if isinstance(random_state, np.random.RandomState):
         return int(random_state.randint(2**31 - 1))
     whole = isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool)
@@ -43,13 +32,13 @@ def generator(random_state: Any, *path: int) -> np.random.Generator:
     return np.random.default_rng([base_seed(random_state), *path])
 
 
-def row_seeds(seed: int, sweep: int, side: int, rows: NDArray[np.int64]) -> NDArray[np.uint64]:
+def row_seeds(seed: int, sweep: int, side: int, rows: Rows) -> Seeds:
     """Hash (seed, sweep, side, row) into one 64-bit seed per row (splitmix64)."""
     with np.errstate(over="ignore"):
         return mixed(half_step_seed(seed, sweep, side) + _GAMMA * (rows.astype(np.uint64) + np.uint64(1)))
 
 
-def half_step_seed(seed: int, sweep: int, side: int) -> NDArray[np.uint64]:
+def half_step_seed(seed: int, sweep: int, side: int) -> Seeds:
     """Hash (seed, sweep, side), which with the number of a row gives its seed."""
     with np.errstate(over="ignore"):
         state = np.array([seed], dtype=np.uint64)
@@ -58,9 +47,9 @@ def half_step_seed(seed: int, sweep: int, side: int) -> NDArray[np.uint64]:
         return state
 
 
-def mixed(z: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def mixed(z: Seeds) -> Seeds:
     """Spread the bits of every number over each other (the finaliser of splitmix64)."""
-    z = (z ^ (z >> np.uint64(30))) * _MIX1
-    z = (z ^ (z >> np.uint64(27))) * _MIX2
-    result: NDArray[np.uint64] = z ^ (z >> np.uint64(31))
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    result: Seeds = z ^ (z >> np.uint64(31))
     return result

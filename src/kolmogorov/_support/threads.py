@@ -8,8 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from functools import cached_property
-from types import TracebackType
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -17,71 +16,6 @@ from numpy.typing import NDArray
 
 from kolmogorov._support.typing import Floats
 from kolmogorov.errors import ParameterError
-
-
-def usable_cpus() -> int:
-    """Count the processors this process may run on, not those the machine has."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
-def thread_count(n_jobs: int | None) -> int:
-    """Turn scikit-learn's `n_jobs` into a number of threads: None is 1, -1 all processors, -2 all but one.
-
-    Examples
-    --------
-    >>> thread_count(None), thread_count(3)
-    (1, 3)
-    """
-    if n_jobs is None:
-        return 1
-    if isinstance(n_jobs, bool) or not hasattr(n_jobs, "__index__") or int(n_jobs) == 0:
-        raise ParameterError(f"'n_jobs' must be a non-zero integer or None, got {n_jobs!r}.")
-    return int(n_jobs) if n_jobs > 0 else max(1, usable_cpus() + 1 + int(n_jobs))
-
-
-class _BlasLimit:
-    """The limit is the process's, so the first of several threads sets it and the last one lifts it."""
-
-    def __init__(self) -> None:
-        self._lock, self._holders = threading.Lock(), 0
-        self._limit: Any = None
-
-    def hold(self) -> None:
-        with self._lock:
-            self._holders += 1
-            if self._holders == 1:
-                self._limit = self._controller.limit(limits=1, user_api="blas")
-
-    def release(self) -> None:
-        with self._lock:
-            self._holders -= 1
-            if self._holders == 0:
-                self._limit.restore_original_limits()
-
-    @cached_property
-    def _controller(self) -> Any:
-        """The BLAS libraries of this process, looked for once; NumPy and SciPy are loaded before the first call."""
-        import scipy.linalg
-        from threadpoolctl import ThreadpoolController
-
-        assert scipy.linalg
-        return ThreadpoolController()
-
-
-_BLAS = _BlasLimit()
-
-
-@contextmanager
-def one_blas_thread() -> Iterator[None]:
-    """Hold BLAS to one thread: our rows are already dealt to threads, and small products only lose by more."""
-    _BLAS.hold()
-    try:
-        yield
-    finally:
-        _BLAS.release()
-
 
 # Numbers by judgement, unless something else is said; benchmarks/threads.py shows what they come to.
 #: Upper limit on the Gram matrices a share holds at once, in matrix entries: 1 MiB of float64, a processor's cache.
@@ -100,6 +34,26 @@ _ROW_COST = 8
 _REMEMBERED = 16
 #: Pairs times draws that one thread goes through before others could have begun.
 _FEW_PAIRS = 1 << 16
+
+
+def usable_cpus() -> int:
+    """Count the processors this process may run on, not those the machine has."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def thread_count(n_jobs: int | None) -> int:
+    """Turn scikit-learn's `n_jobs` into a number of threads: None is 1, -1 all processors, -2 all but one.
+
+    Examples
+    --------
+    >>> thread_count(None), thread_count(3)
+    (1, 3)
+    """
+    if n_jobs is None:
+        return 1
+    if isinstance(n_jobs, bool) or not hasattr(n_jobs, "__index__") or int(n_jobs) == 0:
+        raise ParameterError(f"'n_jobs' must be a non-zero integer or None, got {n_jobs!r}.")
+    return int(n_jobs) if n_jobs > 0 else max(1, usable_cpus() + 1 + int(n_jobs))
 
 
 class Threads:
@@ -127,9 +81,7 @@ class Threads:
             self._pool = ThreadPoolExecutor(self.n_threads - 1, thread_name_prefix="kolmogorov")
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         if self._pool is not None:
             self._pool.shutdown(wait=True, cancel_futures=True)
             self._pool = None
@@ -177,9 +129,14 @@ class Threads:
             rows = max(1, min(-(-n_rows // (_SHARES_PER_THREAD * self.n_threads)), most))
             ends = np.append(np.arange(rows, n_rows, rows), n_rows)
         else:
-            ends = self._known_ends(indptr, n_rows, most, entry_cost, row_cost)
+            # They are the same in every sweep. The array is kept too: as long as it is, no other has its identity.
+            key = (id(indptr), n_rows, most, entry_cost, row_cost)
+            if key not in self._ends:
+                if len(self._ends) >= _REMEMBERED:
+                    self._ends.clear()
+                self._ends[key] = indptr, self._equal_ends(indptr, *key[1:])
+            ends = self._ends[key][1]
         shares = deque(zip([0, *ends[:-1].tolist()], ends.tolist(), strict=True)) if n_rows else deque()
-
         lock = threading.Lock()
 
         def take() -> None:
@@ -194,22 +151,11 @@ class Threads:
                 shares.clear()
                 raise
 
-        pool = self._pool
-        helpers = 0 if pool is None else min(self.n_threads, len(shares)) - 1
-        futures = [pool.submit(take) for _ in range(helpers)] if pool is not None else []
+        helpers = min(self.n_threads, len(shares)) - 1
+        futures = [self._pool.submit(take) for _ in range(helpers)] if self._pool is not None else []
         take()
         for future in futures:
             future.result()
-
-    def _known_ends(self, indptr: NDArray[np.int64], *given: int) -> NDArray[np.int64]:
-        """Return `_equal_ends`, which are the same in every sweep."""
-        key = (id(indptr), *given)
-        if key not in self._ends:
-            if len(self._ends) >= _REMEMBERED:
-                self._ends.clear()
-            # The array is kept too: as long as it is, no other has its identity.
-            self._ends[key] = indptr, self._equal_ends(indptr, *given)
-        return self._ends[key][1]
 
     def _equal_ends(
         self, indptr: NDArray[np.int64], n_rows: int, most: int, entry_cost: int, row_cost: int
@@ -234,3 +180,30 @@ def deal_pairs(work: Callable[[slice], None], n_pairs: int, n_draws: int) -> Non
     """Do work for parts of pairs that all draws are asked of, on all processors where that is worth their dispatch."""
     with Threads(-1 if n_pairs * n_draws > _FEW_PAIRS else None) as dealer:
         dealer.deal(lambda first, last: work(slice(first, last)), n_pairs, 1)
+
+
+@cache
+def _blas() -> Any:
+    """The BLAS libraries of this process, looked for once, with SciPy's."""
+    import scipy.linalg  # noqa: F401
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
+
+
+# The limit is the process's, so the first of several threads sets it and the last one lifts it.
+_lock, _held = threading.Lock(), list[Any]()
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Hold BLAS to one thread: our rows are already dealt to threads, and small products only lose by more."""
+    with _lock:
+        _held.append(None if _held else _blas().limit(limits=1, user_api="blas"))
+    try:
+        yield
+    finally:
+        with _lock:
+            limit = _held.pop()
+            if not _held:
+                limit.restore_original_limits()

@@ -19,13 +19,10 @@ class Requirement:
     """What a parameter must be: its description, and a test of values; `|` is either of two."""
 
     def __init__(self, words: str, accepts: Callable[[Any], bool]) -> None:
-        self._words, self.accepts = words, accepts
-
-    def __str__(self) -> str:
-        return self._words
+        self.words, self.accepts = words, accepts
 
     def __or__(self, other: Requirement) -> Requirement:
-        return Requirement(f"{self} or {other}", lambda value: self.accepts(value) or other.accepts(value))
+        return Requirement(f"{self.words} or {other.words}", lambda value: self.accepts(value) or other.accepts(value))
 
 
 def is_finite(value: Any) -> bool:
@@ -36,41 +33,40 @@ def is_finite(value: Any) -> bool:
         return False
 
 
-def _is_real(value: Any, low: float, high: float) -> bool:
-    """Tell whether a value is a finite number from `low` to `high`; booleans are no numbers."""
-    if not isinstance(value, numbers.Real) or isinstance(value, bool):
-        return False
-    return is_finite(value) and low <= float(value) <= high
+def _is_real(value: Any) -> bool:
+    """Tell a finite number; booleans are none."""
+    return isinstance(value, numbers.Real) and not isinstance(value, bool) and is_finite(value)
 
 
-def _is_whole(value: Any, least: int) -> bool:
+def _is_whole(value: Any) -> bool:
+    """Tell a whole number of 64 bits, as the kernels count."""
     whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
-    return whole and least <= int(value) < 2**63
+    return whole and -(2**63) <= int(value) < 2**63
 
 
 def integer(minimum: int, maximum: int = 2**63 - 1) -> Requirement:
     """An integer not below `minimum`, nor above `maximum`, of 64 bits as the kernels count; no boolean."""
     words = f"an integer >= {minimum}" if maximum == 2**63 - 1 else f"an integer >= {minimum} and <= {maximum}"
-    return Requirement(words, lambda value: _is_whole(value, minimum) and int(value) <= maximum)
+    return Requirement(words, lambda value: _is_whole(value) and minimum <= int(value) <= maximum)
 
 
 def real(minimum: float, maximum: float = math.inf) -> Requirement:
     """A finite real number not below `minimum`, nor above `maximum`."""
     bounded = f"a number from {minimum:g} to {maximum:g}"
     words = bounded if math.isfinite(maximum) else f"a finite number >= {minimum:g}"
-    return Requirement(words, lambda value: _is_real(value, minimum, maximum))
+    return Requirement(words, lambda value: _is_real(value) and minimum <= float(value) <= maximum)
 
 
 def between(low: float, high: float) -> Requirement:
     """A real number strictly between two others."""
     words = f"a number between {low:g} and {high:g}"
-    return Requirement(words, lambda value: _is_real(value, low, high) and low < float(value) < high)
+    return Requirement(words, lambda value: _is_real(value) and low < float(value) < high)
 
 
 def one_of(words: tuple[str | int, ...]) -> Requirement:
     """One of a few words or whole numbers."""
     shown = ", ".join(map(repr, words))
-    return Requirement(f"one of {shown}", lambda v: (isinstance(v, str) or _is_whole(v, 0)) and v in words)
+    return Requirement(f"one of {shown}", lambda v: (isinstance(v, str) or _is_whole(v)) and v in words)
 
 
 def instance(kind: type) -> Requirement:
@@ -80,7 +76,7 @@ def instance(kind: type) -> Requirement:
 
 NONE = Requirement("None", lambda value: value is None)
 AUTO = Requirement("'auto'", lambda value: isinstance(value, str) and value == "auto")
-POSITIVE = Requirement("a finite number > 0", lambda value: _is_real(value, 0.0, math.inf) and float(value) > 0.0)
+POSITIVE = Requirement("a finite number > 0", lambda value: _is_real(value) and float(value) > 0.0)
 BOOLEAN = Requirement("True or False", lambda value: isinstance(value, (bool, np.bool_)))
 CALLBACK = Requirement("a callable or None", lambda value: value is None or callable(value))
 #: A ridge beyond this only overflows: factors have long ceased to move. By judgement.
@@ -101,11 +97,7 @@ def check_parameters(owner: str, values: Mapping[str, Any], requirements: Mappin
     """
     for name, requirement in requirements.items():
         if not requirement.accepts(values[name]):
-            raise ParameterError(f"{owner}: '{name}' must be {requirement}, got {values[name]!r}.")
-
-
-_UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
-_UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
+            raise ParameterError(f"{owner}: '{name}' must be {requirement.words}, got {values[name]!r}.")
 
 
 def byte_count(size: Any, name: str) -> int:
@@ -113,13 +105,14 @@ def byte_count(size: Any, name: str) -> int:
 
     Examples
     --------
-    >>> byte_count("1.5 GB", "memory"), byte_count(4096, "memory")
-    (1500000000, 4096)
+    >>> byte_count("1.5 GB", "memory"), byte_count("2KiB", "memory"), byte_count(4096, "memory")
+    (1500000000, 2048, 4096)
     """
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([a-z]*)", str(size).strip(), re.IGNORECASE)
-    if isinstance(size, bool) or not match or match[2].upper() not in _UNITS or float(match[1]) == 0:
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(?:([kmgt])(i?))?b?", str(size).strip(), re.IGNORECASE)
+    if isinstance(size, bool) or not match or float(match[1]) == 0:
         raise ParameterError(f"'{name}' must be a number of bytes or a text such as '500MB' or '2GB', got {size!r}.")
-    return int(float(match[1]) * _UNITS[match[2].upper()])
+    power = " kmgt".index((match[2] or " ").lower())
+    return int(float(match[1]) * (1024 if match[3] else 1000) ** power)
 
 
 def suggestion(word: str, known: Iterable[str]) -> str:
@@ -127,6 +120,8 @@ def suggestion(word: str, known: Iterable[str]) -> str:
     close = difflib.get_close_matches(word, list(known), n=1)
     return f" Did you mean {close[0]!r}?" if close else ""
 
+
+# --- arrays: compiled code relies on it and does not look, so whatever comes from a file is checked -------------------
 
 #: Where any number lies that a fit can come to; beyond, sums and squares of later computations would overflow. By
 #: judgement.
@@ -176,8 +171,7 @@ def check_positive(what: str, array: NDArray[Any]) -> None:
 
 def check_bits(what: str, array: NDArray[Any]) -> None:
     """Check that every element is 0 or 1."""
-    if array.dtype != bool:
-        _check_all(what, array, lambda x: (x == 0) | (x == 1), "a number that is neither 0 nor 1")
+    _check_all(what, array, lambda x: (x == 0) | (x == 1), "a number that is neither 0 nor 1")
 
 
 def check_among(what: str, array: NDArray[Any], levels: NDArray[np.float64]) -> None:
@@ -188,11 +182,8 @@ def check_among(what: str, array: NDArray[Any], levels: NDArray[np.float64]) -> 
 def check_simplex(what: str, array: NDArray[Any]) -> None:
     """Check that the last axis holds distributions."""
     check_between(what, array, 0.0, 1.0 + _SLACK)
-    rows = array.reshape(-1, array.shape[-1])
-    step = max(1, _BLOCK // array.shape[-1])
-    for first in range(0, len(rows), step):
-        if not (np.abs(rows[first : first + step].sum(axis=1) - 1.0) <= _SLACK).all():
-            raise InvariantError(f"{what} is not on the probability simplex: a sum is not 1")
+    if not (np.abs(array.sum(axis=-1) - 1.0) <= _SLACK).all():
+        raise InvariantError(f"{what} is not on the probability simplex: a sum is not 1")
 
 
 def check_indptr(what: str, indptr: NDArray[Any], n_entries: int) -> None:
@@ -210,14 +201,12 @@ def check_indices(what: str, indptr: NDArray[np.int64], indices: NDArray[Any], n
     """Check that partners exist and increase within each row, so that none is there twice; `indptr` was checked."""
     if indices.dtype not in (np.int32, np.int64) or indices.ndim != 1:
         raise InvariantError(f"{what} must be int32 or int64")
+    outside = f"a number outside the table, which has {n_partners} partners"
+    _check_all(what, indices, lambda x: (x >= 0) & (x < n_partners), outside)
     for first in range(0, indices.size, _BLOCK):
         # One element more on the left, to compare blocks with each other.
         start = max(first - 1, 0)
         block = indices[start : first + _BLOCK]
-        if not ((block >= 0) & (block < n_partners)).all():
-            raise InvariantError(f"{what} holds a number outside the table, which has {n_partners} partners")
         falls = np.flatnonzero(block[1:] <= block[:-1]) + start + 1
-        if falls.size:
-            begins = indptr[np.searchsorted(indptr, falls, side="right") - 1]
-            if (begins != falls).any():
-                raise InvariantError(f"{what} does not increase within a row: a pair is there twice or out of order")
+        if (indptr[np.searchsorted(indptr, falls, side="right") - 1] != falls).any():
+            raise InvariantError(f"{what} does not increase within a row: a pair is there twice or out of order")

@@ -24,8 +24,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
     A symbolic link is followed. A device or a pipe is written to directly. A read-only file is not replaced.
     """
-    with _naming(path):
-        target, old = _target(path)
+    with _target(path) as (target, old):
         if old is not None and not stat.S_ISREG(old):
             with open(target, "wb") as stream:
                 yield stream
@@ -46,37 +45,32 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 def check_writable(path: str | os.PathLike[str]) -> None:
     """Raise now if `path` could not be written later."""
-    with _naming(path):
-        target, old = _target(path)
+    with _target(path) as (target, old):
         if old is None or stat.S_ISREG(old):
             with tempfile.NamedTemporaryFile(dir=target.parent, prefix="."):
                 pass
 
 
-def _target(path: str | os.PathLike[str]) -> tuple[Path, int | None]:
-    """Follow links, and return the mode of what is there; what cannot be replaced is an error."""
+@contextmanager
+def _target(path: str | os.PathLike[str]) -> Iterator[tuple[Path, int | None]]:
+    """Follow links, and yield the mode of what is there; errors of the file system name the path that people know."""
     if "\0" in os.fsdecode(path):
         raise FileWriteError(f"{os.fspath(path)!r} cannot be written: a path cannot hold a NUL character.")
-    target = Path(os.path.realpath(path))
     try:
-        old = os.stat(target).st_mode
-    except FileNotFoundError:
-        return target, None
-    if stat.S_ISDIR(old):
-        raise IsADirectoryError(None, "it is a directory")
-    # Permissions do not bind an administrator, but whoever took them away meant it.
-    if stat.S_ISREG(old) and not READ_ONLY_TOO.get() and not (old & 0o222 and os.access(target, os.W_OK)):
-        raise FileWriteError(
-            f"{path} is read-only. Make it writable, choose another name, or say --force in the shell."
-        )
-    return target, old
-
-
-@contextmanager
-def _naming(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Let errors of the file system name the path that the caller knows."""
-    try:
-        yield
+        target = Path(os.path.realpath(path))
+        try:
+            old = os.stat(target).st_mode
+        except FileNotFoundError:
+            old = None
+        if old is not None and stat.S_ISDIR(old):
+            raise IsADirectoryError(None, "it is a directory")
+        # Permissions do not bind an administrator, but whoever took them away meant it.
+        bound = old is not None and stat.S_ISREG(old) and not (old & 0o222 and os.access(target, os.W_OK))
+        if bound and not READ_ONLY_TOO.get():
+            raise FileWriteError(
+                f"{path} is read-only. Make it writable, choose another name, or say --force in the shell."
+            )
+        yield target, old
     except FileWriteError:
         raise
     except OSError as error:
