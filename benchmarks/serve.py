@@ -91,12 +91,12 @@ def served(model: Path, folder: Path) -> Iterator[tuple[str, Path, int]]:
     url = f"http://127.0.0.1:{port}"
     try:
         end = time.monotonic() + 120
-        found: set[str] = set()
+        found: set[int] = set()
         while len(found) < WORKERS:
             if time.monotonic() > end or process.poll() is not None:
                 sys.exit("the server did not start")
             try:
-                found |= set(re.findall(r'worker="(\d+)"', httpx.get(f"{url}/metrics", timeout=5).text))
+                found.add(httpx.get(f"{url}/health", timeout=5).json()["worker"])
             except httpx.HTTPError:
                 time.sleep(0.2)
         yield url, path, process.pid
@@ -229,7 +229,7 @@ async def killed(asker: Asker) -> tuple[Any, ...]:
     """Kill a worker under load; count how often any request had to be sent again."""
     worst = failed = total = 0
     async with asker.client() as client:
-        worker = int(re.findall(r'worker="(\d+)"', (await client.get("/metrics")).text)[0])
+        worker = (await client.get("/health")).json()["worker"]
 
         async def some() -> None:
             nonlocal worst, failed, total

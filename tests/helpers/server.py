@@ -36,9 +36,6 @@ class Server:
         except httpx.HTTPError:
             return False
 
-    def hang_up(self):
-        self.process.send_signal(signal.SIGHUP)
-
     def stop(self):
         self.client.close()
         if self.process.poll() is None:
