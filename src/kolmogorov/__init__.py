@@ -25,10 +25,10 @@ _HOMES = {
     "interpret": "kolmogorov.interpret",
     "load": "kolmogorov.models.loading",
     "metrics": "kolmogorov.models.metrics",
-    "pack": "kolmogorov.data.ratings",
+    "pack": "kolmogorov.data.read",
     "problems": "kolmogorov.solvers.problems",
     "read_answers": "kolmogorov.data.answers",
-    "read_ratings": "kolmogorov.data.ratings",
+    "read_ratings": "kolmogorov.data.read",
     "solvers": "kolmogorov.solvers",
     "tune": "kolmogorov.models.tuning",
 }

@@ -6,8 +6,8 @@ from kolmogorov.cluster.shards import distributed_table as distributed_table
 from kolmogorov.data import datasets as datasets
 from kolmogorov.data.answers import read_answers as read_answers
 from kolmogorov.data.observations import Observations as Observations
-from kolmogorov.data.ratings import pack as pack
-from kolmogorov.data.ratings import read_ratings as read_ratings
+from kolmogorov.data.read import pack as pack
+from kolmogorov.data.read import read_ratings as read_ratings
 from kolmogorov.gpu.cuda import Cuda as Cuda
 from kolmogorov.models import metrics as metrics
 from kolmogorov.models.bayesian import BayesianKolmogorovModel as BayesianKolmogorovModel

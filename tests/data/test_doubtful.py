@@ -100,7 +100,7 @@ SURE = {
 def test_what_is_not_in_doubt(write, kind):
     content, options, user, item = SURE[kind]
     found = read_ratings(write(content), **options)
-    assert found.source.layout.columns["user"] == user
+    assert found.source.columns["user"] == user
     assert found.users.ids.tolist() == ["ann", "bob"]
     assert item in found.items.ids
     if user not in ("name", "x"):
@@ -229,8 +229,8 @@ def test_fit_reads_a_list_whose_columns_have_usual_names(make):
     model = KolmogorovModel(2, random_state=0).fit(make(LIST))
     training = model.fitted_.training
     assert naive.cells(training) == {("1", "7"): 1.0, ("1", "9"): 0.7, ("2", "7"): 0.8, ("2", "9"): 0.2}
-    assert training.source.layout.columns == {"user": "userId", "item": "movieId", "value": "rating"}
-    assert training.source.layout.ignored == ("timestamp",)
+    assert training.source.columns == {"user": "userId", "item": "movieId", "value": "rating"}
+    assert training.source.ignored == ["timestamp"]
     assert not hasattr(model, "feature_names_in_")
 
 

@@ -88,9 +88,9 @@ def test_frames_of_every_kind_come_and_go(make):
         ({"users": [1.5, 2, 3]}, "entry 0: user ids must be texts or whole numbers, got 1.5"),
         ({"users": ["a", 2, None]}, "entry 2: user ids must .*None"),
         ({"maximum": -1}, "above minimum"),
-        ({"scaling": "z"}, "scaling must be one of"),
+        ({"scaling": "z"}, "'scaling' must be one of"),
         ({"minimum": 1, "scaling": "max"}, "goes with scaling='minmax'"),
-        ({"duplicates": "first"}, "duplicates must be one of"),
+        ({"duplicates": "first"}, "'duplicates' must be one of"),
     ],
 )
 def test_bad_arrays_are_named(options, message):

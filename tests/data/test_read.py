@@ -17,7 +17,7 @@ from pyarrow import compute, ipc, parquet
 import kolmogorov as km
 import naive
 from kolmogorov import Observations, read_ratings
-from kolmogorov.data.options import Reading
+from kolmogorov.data.read import Reading
 from kolmogorov.data.values import Notation, UnreadableError, numbers_of
 from kolmogorov.errors import DataError, KolmogorovError, ParameterError
 
@@ -481,7 +481,7 @@ def test_titles_beside_ids_are_used(form, tmp_path):
         assert table.items.ids.tolist() == ["10", "20", "30"]
         assert table.items.labels.tolist() == ["Alien", "Heat", "30"]
     assert packed.source == found.source
-    assert found.source.layout.columns["title"] == "title"
+    assert found.source.columns["title"] == "title"
     # Titles that are given go before those that were found.
     other = read_ratings(given, titles={10: "Alien (1979)"})
     assert other.items.labels.tolist() == ["Alien (1979)", "Heat", "30"]
@@ -515,5 +515,5 @@ def test_options_are_kept_as_plain_values():
     assert (kept["map"], kept["missing"]) == ({"true": 1.0, "no": 0.0}, ["NA", "9"])
     again = Reading(**kept)
     assert again.to_dict() == kept
-    assert (again.notation, again.request) == (told.notation, told.request)
+    assert again.notation == told.notation
     assert Reading().to_dict() == {}

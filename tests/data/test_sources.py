@@ -119,7 +119,7 @@ BOMB = """
     import resource, sys
     import kolmogorov as km
     km.Observations  # what the library itself needs does not count
-    from kolmogorov.data.ratings import read_ratings
+    from kolmogorov.data.read import read_ratings
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     try:
         read_ratings(sys.argv[1])
@@ -149,7 +149,7 @@ def test_what_windows_writes_is_recognised_also_far_down(write, wrapping):
     late = HEADER + "".join(f"{k},1,1\n" for k in range(50_000)) + "José,1,1\n"
     found = read_ratings(write(WRAPPINGS[wrapping](late.encode("cp1252"))))
     assert "José" in found.users.ids
-    assert found.source.layout.encoding == "cp1252"
+    assert found.source.encoding == "cp1252"
 
 
 @pytest.mark.parametrize("length", [1 << 20, (1 << 20) - 3, 5 << 20])
@@ -411,7 +411,7 @@ def check_damage(folder, kind, seed):
             assert said[2] in re.split("\r\n|\r|\n", text)[int(said[1]) - 1]
         return False
     if "sep" in options:
-        expected = twin(path.read_bytes().decode(table.source.layout.encoding).removeprefix("\ufeff"), **options)
+        expected = twin(path.read_bytes().decode(table.source.encoding).removeprefix("\ufeff"), **options)
         found = {pair: table.scale.rating(value) for pair, value in naive.cells(table).items()}
         assert found == pytest.approx(expected)
     return True

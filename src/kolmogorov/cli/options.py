@@ -14,7 +14,7 @@ from kolmogorov.cli.command import DATASET, Input, Output, doing, force_option, 
 if TYPE_CHECKING:
     from kolmogorov.data import Observations, Scale, Vocabulary
     from kolmogorov.data.attributes import Attributes, Side
-    from kolmogorov.data.options import Reading
+    from kolmogorov.data.read import Reading
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -237,7 +237,7 @@ def read_input(path: str, options: Mapping[str, Any], *, like: Any = None) -> Ob
     """
     from kolmogorov.data import Observations, datasets, read_ratings
     from kolmogorov.data.packed import is_table
-    from kolmogorov.data.ratings import read_as_told
+    from kolmogorov.data.read import read_as_told
 
     doing("Reading standard input" if path == "-" else f"Reading {path}")
     if path.startswith(DATASET) or is_table(path):
@@ -255,7 +255,7 @@ def settings_like(
     recipe: Mapping[str, Any], options: Mapping[str, Any], more: Mapping[str, Any] | None = None
 ) -> Reading:
     """Return how to read a file by the recipe of another; options of the command line go first."""
-    from kolmogorov.data.options import Reading
+    from kolmogorov.data.read import Reading
 
     context = click.get_current_context()
     by_default = click.core.ParameterSource.DEFAULT

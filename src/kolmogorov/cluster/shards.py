@@ -28,15 +28,13 @@ from numpy.typing import NDArray
 from kolmogorov._support.threads import Threads, one_blas_thread
 from kolmogorov._support.typing import Floats
 from kolmogorov.cluster.dask import Dask
-from kolmogorov.data.cells import IdColumn, ids_in_order
 from kolmogorov.data.doubts import refuse_codes
 from kolmogorov.data.observations import Observations, check_trainable
-from kolmogorov.data.options import Reading
-from kolmogorov.data.read import part_of, points_in
+from kolmogorov.data.read import IdColumn, Reading, part_of, points_in
 from kolmogorov.data.scale import Extent, Scale
 from kolmogorov.data.sources import parquet_source, row_groups
 from kolmogorov.data.view import Entries, View, duplicate, nothing_there, row_blocks, transposed
-from kolmogorov.data.vocabulary import Vocabulary
+from kolmogorov.data.vocabulary import Vocabulary, in_order
 from kolmogorov.descent.engine import HalfStep, RatingsEngine, State
 from kolmogorov.descent.problem import Mass, Objective, Partners, Problem, UserTotals
 from kolmogorov.errors import DataError, ParameterError
@@ -199,7 +197,7 @@ def _of_files(dask: Dask, paths: Sequence[str], told: Reading) -> DistributedTab
     found: list[PartSummary] = dask.gather([dask.submit("look-at-part", itemgetter(0), part) for part in read])
     if not any(summary.user_counts.size for summary in found):
         raise nothing_there("here")
-    if told.request.is_open and all(s.points.size or not s.user_counts.size for s in found):
+    if told.is_open and all(s.points.size or not s.user_counts.size for s in found):
         points, where = np.unique(np.concatenate([summary.points for summary in found]), return_inverse=True)
         times = np.bincount(where, np.concatenate([summary.times for summary in found])).astype(np.int64)
         first = dict(
@@ -207,13 +205,13 @@ def _of_files(dask: Dask, paths: Sequence[str], told: Reading) -> DistributedTab
         )
         refuse_codes(points, times, lambda code: "{}, row group {}".format(*first[code]))
     users, items = (
-        Vocabulary(ids_in_order(set().union(*(summary.ids[side] for summary in found)), what))
+        Vocabulary(in_order(set().union(*(summary.ids[side] for summary in found)), what))
         for side, what in enumerate(("user", "item"))
     )
     counts = np.zeros(len(users), dtype=np.int64)
     for summary in found:
         counts[users.rows_of(summary.ids[0])] += summary.user_counts
-    scale = told.request.scale_between(reduce(Extent.joined, (summary.extent for summary in found)))
+    scale = told.scale_between(reduce(Extent.joined, (summary.extent for summary in found)))
     bounds = list(row_blocks(np.concatenate(([0], np.cumsum(counts))), dask.shard_ratings))
     names, starts = dask.hold("share-ids", (users, items)), np.array([first for first, _ in bounds])
     heaps = [dask.submit("deal-part", _dealt, part, names, starts, scale) for part in read]
@@ -245,10 +243,10 @@ def _row_groups(path: str) -> list[int]:
 
 def _read(part: tuple[str, int], told: Reading) -> tuple[PartSummary, tuple[Any, ...]]:
     """Read a row group and check its ratings and weights; its entries have numbers of its own ids."""
-    users, items = IdColumn("user"), IdColumn("item")
+    users, items = (IdColumn(what, told.notation.missing) for what in ("user", "item"))
     found = part_of(parquet_source(*part), told, users, items, empty=True)
     weights = found.weights if found.weights.size else None
-    extent = told.request.check(found.ratings, weights, found.place) if found.ratings.size else Extent()
+    extent = told.check(found.ratings, weights, found.place) if found.ratings.size else Extent()
     ids, entries = [], []
     for keys, side in ((found.users, users), (found.items, items)):
         # Ids of missing ratings are none of the table's.

@@ -35,9 +35,9 @@ from kolmogorov._support.seeds import generator
 from kolmogorov._support.typing import Floats
 from kolmogorov._support.validation import NONE, check_parameters, integer, real, suggestion
 from kolmogorov.data.observations import Observations
-from kolmogorov.data.options import Reading
-from kolmogorov.data.provenance import Provenance, TableLayout
-from kolmogorov.data.ratings import read_ratings
+from kolmogorov.data.provenance import Provenance
+from kolmogorov.data.read import read_ratings
+from kolmogorov.data.scale import Terms
 from kolmogorov.data.vocabulary import Vocabulary
 from kolmogorov.errors import DataError, ParameterError
 
@@ -140,7 +140,7 @@ def _un_votes(since: int = 2000) -> Observations:
     ratings = [{"n": 0.0, "a": 0.5, "y": 1.0}[letter] for letter in letters[rows, columns]]
     voted = np.array([row[0] for row in motions])[rows]
     votes = Observations.from_arrays(countries[columns], voted, ratings, maximum=1)
-    words = Provenance(TableLayout("arrays", {}), words={"yes": 1.0, "abstain": 0.5, "no": 0.0})
+    words = Provenance(words={"yes": 1.0, "abstain": 0.5, "no": 0.0})
     return votes.over(source=words).with_titles(items={motion: title or motion for motion, _, title, _ in motions})
 
 
@@ -222,7 +222,7 @@ def planted(
     elif noise:
         probabilities += noise * rng.standard_normal(users.size)
     names, ratings = (Vocabulary.range(n_users), Vocabulary.range(n_items)), np.clip(probabilities, 0.0, 1.0)
-    return Planted(Observations.of_rows(names[0], users, names[1], items, ratings, Reading(maximum=1)), theta, psi)
+    return Planted(Observations.of_rows(names[0], users, names[1], items, ratings, Terms(maximum=1)), theta, psi)
 
 
 def _cells(rng: np.random.Generator, cells: int, wanted: int | None) -> NDArray[np.int64]:
@@ -255,7 +255,7 @@ def _ml_1m() -> Observations:
 
 def _over(whole: Observations, path: Path) -> Observations:
     """Read a part of a table over the ids of the whole."""
-    part, told = read_ratings(path, header=False, maximum=whole.scale.maximum), Reading(maximum=whole.scale.maximum)
+    part, told = read_ratings(path, header=False, maximum=whole.scale.maximum), Terms(maximum=whole.scale.maximum)
     users = whole.users.translate(part.users)[part.user_rows()]
     items = whole.items.translate(part.items)[part.item_rows()]
     return Observations.of_rows(whole.users, users, whole.items, items, part.scale.rating(part.values), told)

@@ -20,12 +20,10 @@ from kolmogorov._support.optional import to_frame
 from kolmogorov._support.seeds import generator
 from kolmogorov._support.typing import Floats
 from kolmogorov.data.columns import usual_columns
-from kolmogorov.data.options import Reading
 from kolmogorov.data.packed import PackedTable, open_table, packed_subset
 from kolmogorov.data.provenance import Provenance
-from kolmogorov.data.read import Table, gathered
-from kolmogorov.data.scale import Place, Scale
-from kolmogorov.data.sources import columns_of, frame_source, is_table, sources_of
+from kolmogorov.data.scale import Place, Scale, Terms
+from kolmogorov.data.sources import columns_of, is_table
 from kolmogorov.data.values import Notation, UnreadableError, numbers_of
 from kolmogorov.data.view import Entries, View, duplicate, filled, fingerprint_of, nothing_there, transposed
 from kolmogorov.data.vocabulary import Vocabulary, in_array, one_dimensional
@@ -113,7 +111,7 @@ class Observations:
         >>> Observations.from_arrays([1, 1, 2], [10, 20, 10], [3, 5, 0])
         Observations: 3 of 2 users × 2 items (75.0% observed), p = r / 5
         """
-        told = _of_arrays(options)
+        told = Terms(**options)
         names = [Vocabulary.index(raw, what) for raw, what in ((users, "user"), (items, "item"))]
         return cls.of_rows(*names[0], *names[1], values, told, weights)
 
@@ -125,12 +123,12 @@ class Observations:
         items: Vocabulary,
         partner: NDArray[Any],
         values: Any,
-        told: Reading | None = None,
+        told: Terms | None = None,
         weights: Any = None,
         place: Place = in_array,
     ) -> Observations:
         """Make observations of users and items that are row numbers already."""
-        told = Reading() if told is None else told
+        told = Terms() if told is None else told
         ratings = numbers_in(values, "value", place)
         mass = np.empty(0) if weights is None else numbers_in(weights, "weight", place)
         sizes = {"users": own.size, "items": partner.size, "values": ratings.size}
@@ -140,8 +138,8 @@ class Observations:
             raise DataError(f"Arrays must have one entry per observation, got {counts}.")
         if not ratings.size:
             raise nothing_there("here")
-        extent = told.request.check(ratings, mass if mass.size else None, place)
-        scale = told.request.scale_between(extent)
+        extent = told.check(ratings, mass if mass.size else None, place)
+        scale = told.scale_between(extent)
         entries = Entries(own, partner, scale.probability(ratings), mass)
         return cls.assembled(users, items, entries, scale, told.merging, place)
 
@@ -165,14 +163,6 @@ class Observations:
         return cls(users, items, found.view(len(users)), scale)
 
     @classmethod
-    def of_table(cls, table: Table, told: Reading) -> Observations:
-        """Make observations of what was read."""
-        users, items = Vocabulary(table.users), Vocabulary(table.items)
-        found = cls.assembled(users, items, table.entries, table.scale, told.merging, table.place)
-        named = items.with_labels(table.titles) if table.titles else items
-        return found.over(items=named, source=table.about.kept(len(found)))
-
-    @classmethod
     def from_frame(
         cls, frame: Any, user: Any = None, item: Any = None, value: Any = None, **options: Any
     ) -> Observations:
@@ -194,14 +184,15 @@ class Observations:
         >>> print(Observations.from_frame(frame, "by", "drink", "stars", maximum=5))
         Observations: 2 of 2 users × 1 items (100.0% observed), p = r / 5
         """
+        from kolmogorov.data.read import Reading, read_as_told
+
         told = Reading(user=user, item=item, value=value, **options)
-        source = frame_source(frame, "The frame")
-        if source is None:
+        if not is_table(frame):
             raise DataError(
                 f"Expected a data frame or an Arrow stream, got {type(frame).__name__}. For arrays use from_arrays, "
                 "from_scipy or from_dense."
             )
-        return cls.of_table(gathered([source], told), told)
+        return read_as_told(frame, told)
 
     @classmethod
     def from_scipy(cls, matrix: Any, *, weights: Any = None, **options: Any) -> Observations:
@@ -218,7 +209,7 @@ class Observations:
                 f"The format '{matrix.format}' does not tell stored zeros from padding. Convert the matrix to csr."
             )
         table = matrix.tocoo()
-        return cls._of_cells(table.row, table.col, table.data, table.shape, weights, _of_arrays(options))
+        return cls._of_cells(table.row, table.col, table.data, table.shape, weights, Terms(**options))
 
     @classmethod
     def from_dense(cls, table: Any, *, weights: Any = None, **options: Any) -> Observations:
@@ -232,14 +223,14 @@ class Observations:
         >>> Observations.from_dense([[0.8, 0.4], [float("nan"), 0.6]])
         Observations: 3 of 2 users × 2 items (75.0% observed), p = r
         """
-        told, array = _of_arrays(options), dense_of(table)
+        told, array = Terms(**options), dense_of(table)
         row, column = np.nonzero(~np.isnan(array))
         if not row.size:
             raise DataError("There are no observations: every cell of the table is NaN or there are no cells.")
         return cls._of_cells(row, column, array[row, column], array.shape, weights, told)
 
     @classmethod
-    def _of_cells(cls, row: Any, column: Any, values: Any, shape: Any, weights: Any, told: Reading) -> Observations:
+    def _of_cells(cls, row: Any, column: Any, values: Any, shape: Any, weights: Any, told: Terms) -> Observations:
         def place(position: int) -> str:
             return f"cell ({row[position]}, {column[position]})"
 
@@ -476,14 +467,6 @@ class Observations:
         return ((self.subset(part != fold), self.subset(part == fold)) for fold in range(k))
 
 
-def _of_arrays(options: Mapping[str, Any]) -> Reading:
-    if other := sorted(options.keys() - {"minimum", "maximum", "scaling", "duplicates"}):
-        raise TypeError(
-            f"unexpected keyword argument {other[0]!r}; of arrays these are told: minimum, maximum, scaling, duplicates"
-        )
-    return Reading(**options)
-
-
 def _reopened(path: Path, fingerprint: str, names: tuple[Vocabulary, Vocabulary] | None) -> Observations:
     table = open_table(path, verify=False, fingerprint=fingerprint)
     users, items = names or (table.users, table.items)
@@ -626,11 +609,6 @@ def _first_no_number(array: NDArray[Any]) -> tuple[int, Any]:
         except (TypeError, ValueError):
             return position, cell
     return 0, None
-
-
-def read(source: Any, told: Reading) -> Observations:
-    """Read sources as told."""
-    return Observations.of_table(gathered(sources_of(source, sep=told.sep, encoding=told.encoding), told), told)
 
 
 # --- what there is to learn -------------------------------------------------------------------------------------------

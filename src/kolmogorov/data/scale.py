@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kolmogorov._support.typing import Floats
-from kolmogorov._support.validation import is_finite
+from kolmogorov._support.validation import NONE, Requirement, check_parameters, one_of, real
 from kolmogorov.errors import DataError, ParameterError
 
 #: Words where an entry is to be found, in error messages: "ratings.csv, line 12".
@@ -21,16 +20,21 @@ Place = Callable[[int], str]
 LEAST_WEIGHT, LARGEST_WEIGHT = 1e-9, 1e9
 #: The same in words, for error messages.
 ACCEPTED_WEIGHTS = f"weights from {LEAST_WEIGHT:g} to {LARGEST_WEIGHT:g} are accepted"
+#: The ends of a scale are not further from 0 than this, and not closer to each other than the other: between them
+#: ratings, probabilities and their squares stay far from where floating-point numbers overflow or vanish. By judgement.
+FURTHEST_END, SHORTEST_SPAN = 1e100, 1e-100
+_NUMBER = real(-np.inf) | NONE
+_RULES: dict[str, Requirement] = {
+    "minimum": _NUMBER,
+    "maximum": _NUMBER,
+    "scaling": one_of(("auto", "max", "minmax")),
+    "duplicates": one_of(("error", "mean", "last")),
+}
 
 
 def outside_weight_bounds(weights: Floats) -> NDArray[np.bool_]:
     """Tell which weights are smaller or larger than is accepted."""
     return ~((weights >= LEAST_WEIGHT) & (weights <= LARGEST_WEIGHT))
-
-
-#: The ends of a scale are not further from 0 than this, and not closer to each other than the other: between them
-#: ratings, probabilities and their squares stay far from where floating-point numbers overflow or vanish. By judgement.
-FURTHEST_END, SHORTEST_SPAN = 1e100, 1e-100
 
 
 @dataclass(frozen=True)
@@ -53,7 +57,7 @@ class Scale:
             raise ParameterError(
                 f"maximum must be a finite number above minimum, got {self.maximum:g} and minimum {self.minimum:g}."
             )
-        if fault := size_fault(self.minimum, self.maximum):
+        if fault := _fault(self.minimum, self.maximum):
             raise ParameterError(f"minimum {self.minimum:g} and maximum {self.maximum:g} {fault}")
 
     @property
@@ -92,7 +96,7 @@ class Scale:
         return f"p = (r - {self.minimum:g}) / {self.span:g}"
 
 
-def size_fault(low: float, high: float) -> str:
+def _fault(low: float, high: float) -> str:
     """Say what is wrong with a scale that is in order but for its size; nothing if nothing is."""
     if max(abs(low), abs(high)) > FURTHEST_END:
         return f"do not make a scale: its ends must lie between -{FURTHEST_END:g} and {FURTHEST_END:g}."
@@ -115,12 +119,12 @@ class Extent:
 
 
 @dataclass(frozen=True)
-class ScaleRequest:
-    """What is said about the scale before any rating is seen: the ends as far as they are given, and `scaling`.
+class Terms:
+    """What is said of ratings before any is seen: the ends of their scale as far as they are given, and of repeats.
 
     Examples
     --------
-    >>> ScaleRequest(maximum=5).check(np.array([4.0, 6.0]), None, lambda position: f"line {position + 1}")
+    >>> Terms(maximum=5).check(np.array([4.0, 6.0]), None, lambda position: f"line {position + 1}")
     Traceback (most recent call last):
     kolmogorov.errors.DataError: line 2: value must be at most the maximum 5, got 6. Give the right maximum= or drop
     the entry.
@@ -129,17 +133,19 @@ class ScaleRequest:
     minimum: float | None = None
     maximum: float | None = None
     scaling: str = "auto"
+    duplicates: str = "error"
 
     def __post_init__(self) -> None:
-        for name, end in (("minimum", self.minimum), ("maximum", self.maximum)):
-            if end is not None and (isinstance(end, bool) or not isinstance(end, numbers.Real)):
-                raise ParameterError(f"{name} must be a number or None, got {end!r}.")
-            if end is not None and not is_finite(end):
-                raise ParameterError(f"{name} must be a finite number, got {str(end)[:40]}.")
+        check_parameters("Ratings", vars(self), _RULES)
         if self.scaling == "max" and self.minimum not in (None, 0, 0.0):
             raise ParameterError("minimum goes with scaling='minmax'; with scaling='max' it is 0.")
         if self._low is not None and self.maximum is not None:
             Scale(self._low, float(self.maximum))
+
+    @property
+    def merging(self) -> Any:
+        """What is done with several values of a pair."""
+        return self.duplicates
 
     @property
     def _low(self) -> float | None:
@@ -165,11 +171,11 @@ class ScaleRequest:
         if self._low is not None and low < self._low:
             remedy = "" if self._low else " For ratings below zero give minimum=."
             demand = f"be at least the minimum {self._low:g}" if self._low else "not be negative"
-            _refuse(ratings < self._low, ratings, place, "value", f"must {demand}, got {{:g}}.", remedy)
+            _refuse(ratings < self._low, ratings, place, "value", f"must {demand}, got {{:g}}.{remedy}")
         if self.maximum is not None and high > self.maximum:
-            remedy = " Give the right maximum= or drop the entry."
             demand = f"must be at most the maximum {self.maximum:g}, got {{:g}}."
-            _refuse(ratings > self.maximum, ratings, place, "value", demand, remedy)
+            remedy = " Give the right maximum= or drop the entry."
+            _refuse(ratings > self.maximum, ratings, place, "value", demand + remedy)
         if weights is not None and not (weights.min() >= LEAST_WEIGHT and weights.max() <= LARGEST_WEIGHT):
             wrong = ~(np.isfinite(weights) & (weights > 0))
             _refuse(wrong, weights, place, "weight", f"must be positive, got {{:g}}; {ACCEPTED_WEIGHTS}.")
@@ -186,14 +192,6 @@ class ScaleRequest:
         What was left open is filled in. `maximum` becomes the largest rating, or 1 where none exceeds 1, since such
         values already are probabilities. `minimum` is 0 for stars, which are whole or half numbers, and the smallest
         rating where some are negative, where some lie between, or where it is asked for.
-
-        Examples
-        --------
-        >>> found = [Extent(1.0, 4.0), Extent(-2.0, 4.0), Extent(0.1, 0.7, continuous=True)]
-        >>> [str(ScaleRequest().scale_between(extent)) for extent in found]
-        ['p = r / 4', 'p = (r + 2) / 6', 'p = r']
-        >>> str(ScaleRequest(scaling="minmax").scale_between(Extent(1.0, 4.0)))
-        'p = (r - 1) / 3'
         """
         low, high = extent.low, extent.high
         stars = self.is_open and low >= 0.0 and (high <= 1.0 or not extent.continuous)
@@ -205,12 +203,12 @@ class ScaleRequest:
             elif top <= bottom:
                 # Far from 0 one more is no more.
                 top = bottom + max(1.0, float(np.spacing(abs(bottom))))
-        if (self._low is None or self.maximum is None) and (fault := size_fault(bottom, top)):
+        if (self._low is None or self.maximum is None) and (fault := _fault(bottom, top)):
             raise DataError(f"The ratings, which reach from {low:g} to {high:g}, {fault}")
         return Scale(bottom, top)
 
 
-def _refuse(wrong: NDArray[np.bool_], found: Floats, place: Place, what: str, demand: str, remedy: str = "") -> None:
+def _refuse(wrong: NDArray[np.bool_], found: Floats, place: Place, what: str, demand: str) -> None:
     if wrong.any():
         position = int(np.argmax(wrong))
-        raise DataError(f"{place(position)}: {what} {demand.format(found[position])}" + remedy)
+        raise DataError(f"{place(position)}: {what} {demand.format(found[position])}")

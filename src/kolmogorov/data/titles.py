@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from kolmogorov._support.progress import notice
@@ -14,15 +14,7 @@ from kolmogorov.errors import DataError
 
 
 def titled(vocabulary: Vocabulary, given: Any, what: str) -> Vocabulary:
-    """Return the same ids with titles; an id without a title keeps the one that it had, or is its own.
-
-    `given` is a dictionary, a data frame, a path or None; `what` says whose titles they are.
-
-    Examples
-    --------
-    >>> titled(Vocabulary.of([50, 64]), {50: "Star Wars (1977)"}, "item").labels.tolist()
-    ['Star Wars (1977)', '64']
-    """
+    """Return the same ids with titles; an id without a title keeps the one that it had, or is its own."""
     if given is None:
         return vocabulary
     texts = texts_of(given, what)
@@ -39,23 +31,22 @@ def titled(vocabulary: Vocabulary, given: Any, what: str) -> Vocabulary:
 
 
 def texts_of(given: Any, what: str = "item") -> dict[str, str]:
-    """Return titles by ids, both as texts."""
-    return {
-        str(id_text(identifier) or identifier): str(title).strip()
-        for identifier, title in _pairs(given, what)
-        if identifier is not None and title is not None and title == title
-    }
-
-
-def _pairs(given: Any, what: str) -> Iterator[tuple[Any, Any]]:
-    if isinstance(given, Mapping):
-        yield from given.items()
-        return
-    if not isinstance(given, (str, os.PathLike)) and not is_table(given):
+    """Return titles by ids, both as texts; `given` is a dictionary, a data frame or a path."""
+    if not isinstance(given, (Mapping, str, os.PathLike)) and not is_table(given):
         raise DataError(
             f"Titles of {what}s are a dictionary, a data frame of two columns or a file of them, got "
             f"{type(given).__name__}."
         )
+    pairs: Iterable[tuple[Any, Any]] = given.items() if isinstance(given, Mapping) else _pairs(given)
+    return {
+        str(id_text(identifier) or identifier): str(title).strip()
+        for identifier, title in pairs
+        if identifier is not None and title is not None and title == title
+    }
+
+
+def _pairs(given: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield ids and titles of a file or a frame."""
     source = sources_of(given)[0]
     if isinstance(source, TextSource):
         # A title may hold any separator but the first.
@@ -72,23 +63,15 @@ def _pairs(given: Any, what: str) -> Iterator[tuple[Any, Any]]:
                 raise DataError(f"{source.name}: expected an id and a title in each line, got {parts[0][:40]!r}.")
             yield parts[0], parts[1]
         return
-    positions = (_columns(source.names) if source.named else None) or (0, 1)
-    for identifiers, titles in source.batches(positions):
+    for identifiers, titles in source.batches((_columns(source.names) if source.named else None) or (0, 1)):
         yield from zip(identifiers.to_pylist(), titles.to_pylist(), strict=True)
 
 
-def _columns(names: list[str]) -> tuple[int, int] | None:
-    """Find id and title by their usual names; None where one of them has none.
-
-    Examples
-    --------
-    >>> _columns(["movieId", "title", "genres"]), _columns(["1", "Toy Story"])
-    ((0, 1), None)
-    """
+def _columns(names: Sequence[str]) -> tuple[int, int] | None:
+    """Find id and title by their usual names; None where one of them has none."""
     known = [plain(name) for name in names]
     title = next((k for end in TITLE_NAMES for k, name in enumerate(known) if name.endswith(end)), None)
+    sure = [k for name in ID_NAMES for k, found in enumerate(known) if found == name and k != title]
     others = ["" if k == title else name for k, name in enumerate(names)]
-    sure = next((k for name in ID_NAMES for k, found in enumerate(known) if found == name and k != title), None)
     usual = [at for role in ("item", "user") for at in candidates(others, role)]
-    identifier = usual[0] if sure is None and usual else sure
-    return None if title is None or identifier is None else (identifier, title)
+    return None if title is None or not sure + usual else ((sure + usual)[0], title)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from kolmogorov._support.typing import Ids, Rows
 from kolmogorov.data.scale import Place
+from kolmogorov.data.values import BLANK_WORDS
 from kolmogorov.errors import DataError, UnknownIdError
 
 #: Texts that are looked at for one like a wrong id, and those among them that are compared letter by letter: a million
@@ -94,16 +95,19 @@ def coded(raw: Any, what: str = "id", place: Place = in_array) -> tuple[list[str
     return list(merged), number[codes]
 
 
-def in_order(texts: Iterable[str]) -> list[str]:
+def in_order(texts: Iterable[str], what: str = "") -> list[str]:
     """Return distinct ids in their order: as numbers go where all are whole numbers, otherwise as texts do.
 
-    Examples
-    --------
-    >>> in_order(["10", "9"]), in_order(["10", "9", "a"])
-    (['9', '10'], ['10', '9', 'a'])
+    Of a column of ids, `what` they are said to be, a word for nothing that is alone among numbers is refused.
     """
     found = set(texts)
-    return sorted(found, key=int) if all(map(is_whole, found)) else sorted(found)
+    odd = [text for text in found if not is_whole(text)]
+    if what and len(odd) == 1 < len(found) and odd[0].casefold() in BLANK_WORDS:
+        raise DataError(
+            f"The {what} is {odd[0]!r} in some lines and a number in all others: it seems to be missing. To leave such "
+            f"lines out, say missing={odd[0]!r}."
+        )
+    return sorted(found) if odd else sorted(found, key=int)
 
 
 def is_whole(text: str) -> bool:

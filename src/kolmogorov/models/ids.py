@@ -16,7 +16,7 @@ from kolmogorov._support.validation import check_parameters, one_of
 from kolmogorov.data import Observations, Vocabulary
 from kolmogorov.data.columns import usual_columns
 from kolmogorov.data.observations import numbers_in
-from kolmogorov.data.options import Reading
+from kolmogorov.data.scale import Terms
 from kolmogorov.data.sources import frame_source
 from kolmogorov.data.vocabulary import id_text, one_dimensional
 from kolmogorov.descent.fitted import Trained
@@ -288,7 +288,7 @@ def _observed(known: Trained, guests: Sequence[Any], names: Vocabulary) -> Obser
             f"{place(at)}: ratings lie between {scale.minimum:g} and {scale.maximum:g} here, got {values[at]:g}."
         )
     own, items = (np.array([one[side] for one in chosen], dtype=np.int64) for side in (0, 2))
-    options = Reading(minimum=scale.minimum, maximum=scale.maximum, scaling="minmax")
+    options = Terms(minimum=scale.minimum, maximum=scale.maximum, scaling="minmax")
     return Observations.of_rows(names, own, known.items, items, values, options, place=place)
 
 

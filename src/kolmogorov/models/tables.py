@@ -12,8 +12,7 @@ from kolmogorov._support.progress import warn
 from kolmogorov.cluster.dask import Dask
 from kolmogorov.cluster.shards import DistributedTable, is_distributed
 from kolmogorov.data import Observations, Vocabulary
-from kolmogorov.data.columns import usual_columns
-from kolmogorov.data.doubts import refuse_list, refuse_scales
+from kolmogorov.data.columns import refuse_list, refuse_scales, usual_columns
 from kolmogorov.data.observations import NotNumbersError, check_any, check_trainable, dense_of
 from kolmogorov.data.sources import is_table
 from kolmogorov.errors import DataError, KolmogorovWarning

@@ -134,7 +134,7 @@ def pack_files(files: tuple[str, ...], output: str, **options: Any) -> None:
     """
     from kolmogorov._support.markup import shown
     from kolmogorov.cli.display import console
-    from kolmogorov.data.ratings import pack
+    from kolmogorov.data.read import pack
 
     if output == "-":
         raise click.UsageError("A table is written to a file, not to standard output.")
