@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from kolmogorov._support.threads import Threads, one_blas_thread
 from kolmogorov._support.typing import Floats
 from kolmogorov.cluster.dask import Dask
-from kolmogorov.data.doubts import refuse_codes
+from kolmogorov.data.columns import refuse_codes
 from kolmogorov.data.observations import Observations, check_trainable
 from kolmogorov.data.read import IdColumn, Reading, part_of, points_in
 from kolmogorov.data.scale import Extent, Scale
