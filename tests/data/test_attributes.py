@@ -17,7 +17,6 @@ from kolmogorov.data.attributes import (
     Attribute,
     TableAttributes,
     UnusableError,
-    as_numbers,
     described,
     kind_of,
     read_attributes,
@@ -83,7 +82,7 @@ def test_numbers_do_not_depend_on_where_zero_is_nor_on_their_unit(cells, shift):
         found, other = Attribute.of("x", cells), Attribute.of("x", moved)
     except UnusableError:
         return
-    if np.nanstd(as_numbers(cells)) > 1.0:
+    if np.std([cell for cell in cells if cell is not None]) > 1.0:
         np.testing.assert_allclose(found.encode(cells), other.encode(moved), atol=1e-6)
 
 
@@ -259,7 +258,7 @@ def test_cells_that_were_not_learned_are_counted_in_one_sentence():
 def test_dates_are_days_and_huge_numbers_do_no_harm():
     days = [datetime.date(2020, 1, 1), datetime.datetime(2020, 1, 2, 12), None]
     assert kind_of(days) == "number"
-    assert np.diff(as_numbers(days))[0] == 1.5
+    assert Attribute.of("day", days).centre == (days[0].toordinal() + 0.75,)
     huge = Attribute.of("x", [1e300, -1e300, 0.0, 10**400])
     assert np.isfinite(huge.encode([1e308, None])).all()
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import hashlib
 import math
 import numbers
 import os
@@ -24,114 +23,13 @@ from kolmogorov.data.values import BLANK_WORDS, PAIR_OF, looks_like_number
 from kolmogorov.data.vocabulary import Vocabulary
 from kolmogorov.errors import DataError, InvariantError, KolmogorovWarning
 
+Side = Literal["users", "items"]
 Kind = Literal["number", "boolean", "category", "list"]
 #: What stands between the entries of a list that is written as one text.
 _BETWEEN = "|"
-_DAY = 86_400.0
 #: Texts that are a yes or a no beyond doubt, in small letters; a "t", a "+" or a "like" may be something else.
 _DOUBTFUL = frozenset(("t", "f", "+", "-", "like", "dislike"))
 _TRUTHS = {word: float(word == pair[0]) for word, pair in PAIR_OF.items() if word not in _DOUBTFUL}
-
-
-def _is_nothing(cell: Any) -> bool:
-    if cell is None or isinstance(cell, str):
-        return cell is None or not cell.strip()
-    return isinstance(cell, numbers.Real) and not math.isfinite(cell)
-
-
-def kind_of(cells: list[Any]) -> Kind | None:
-    """Return the kind of cells, None where they are of none.
-
-    Examples
-    --------
-    >>> kind_of([True, None]), kind_of(["3", "4.5"]), kind_of(["Drama|War", "War"]), kind_of(["nurse", "engineer"])
-    ('boolean', 'number', 'list', 'category')
-    >>> kind_of(["True", "False"]), kind_of(["yes", "no", "maybe"])
-    ('boolean', 'category')
-    """
-    known = [cell for cell in cells if cell is not None]
-    if all(isinstance(cell, (bool, np.bool_)) or _worded_truth(cell) is not None for cell in known):
-        return "boolean"
-    if all(isinstance(cell, (numbers.Real, datetime.date)) for cell in known):
-        return "number"
-    if all(_is_listed(cell) for cell in known):
-        return "list"
-    if not all(isinstance(cell, (str, numbers.Real)) for cell in known):
-        return None
-    if all(_number(cell) is not None for cell in known):
-        return "number"
-    return "list" if any(_BETWEEN in cell for cell in known if isinstance(cell, str)) else "category"
-
-
-def as_numbers(cells: list[Any]) -> Floats:
-    """Return cells as numbers, dates as days; NaN where there is none."""
-    found = (None if cell is None else _number(cell) for cell in cells)
-    return np.array([np.nan if number is None else number for number in found])
-
-
-def as_truths(cells: list[Any]) -> Floats:
-    """Return cells as 1 for yes and 0 for no; NaN where there is nothing, or something else.
-
-    Examples
-    --------
-    >>> as_truths([True, "False", "yes", 0, None, "perhaps"]).tolist()
-    [1.0, 0.0, 1.0, 0.0, nan, nan]
-    """
-    return np.array([np.nan if cell is None else _truth(cell) for cell in cells])
-
-
-def as_texts(cells: list[Any]) -> NDArray[Any]:
-    """Return cells as texts; None where there is nothing."""
-    found = np.empty(len(cells), dtype=object)
-    found[:] = [None if cell is None else str(cell).strip() for cell in cells]
-    return found
-
-
-def as_lists(cells: list[Any]) -> list[list[str] | None]:
-    """Return cells as lists of texts; None where there is nothing.
-
-    Examples
-    --------
-    >>> as_lists(["War | Drama", ["War"], None, []])
-    [['War', 'Drama'], ['War'], None, []]
-    """
-    return [None if cell is None else _entries(cell) for cell in cells]
-
-
-def _entries(cell: Any) -> list[str]:
-    parts = list(cell) if _is_listed(cell) else str(cell).split(_BETWEEN)
-    texts = (str(part).strip() for part in parts if part is not None)
-    return [text for text in texts if text]
-
-
-def _is_listed(cell: Any) -> bool:
-    return isinstance(cell, (list, tuple, set, frozenset, np.ndarray))
-
-
-def _worded_truth(cell: Any) -> float | None:
-    return _TRUTHS.get(cell.strip().casefold()) if isinstance(cell, str) else None
-
-
-def _truth(cell: Any) -> float:
-    found = _worded_truth(cell)
-    number = _number(cell) if found is None else found
-    return number if number in (0.0, 1.0) else np.nan
-
-
-def _number(cell: Any) -> float | None:
-    """Return a cell as a number; None for one that is none."""
-    if isinstance(cell, datetime.datetime):
-        seconds = 3600.0 * cell.hour + 60.0 * cell.minute + cell.second
-        return cell.toordinal() + seconds / _DAY
-    if isinstance(cell, datetime.date):
-        return float(cell.toordinal())
-    try:
-        found = float(cell)
-    except (TypeError, ValueError, OverflowError):
-        return None
-    return found if math.isfinite(found) else None
-
-
 #: Categories that fewer rows have count as none; by judgement. With more different ones an attribute is left out.
 _RARE, MOST_CATEGORIES = 3, 1_000
 #: The most columns of an attribute: those of its most frequent categories. By judgement.
@@ -146,10 +44,97 @@ _MANY = 100
 _FARTHEST = 5.0
 #: Spreads, of numbers of size 1, that are rounding.
 _NOTHING = 1e-9
+#: Characters of a cell that a sentence shows.
+_SHOWN = 40
 
 
 class UnusableError(ValueError):
     """An attribute says nothing, or nothing that can be used; the message says why."""
+
+
+# --- cells ------------------------------------------------------------------------------------------------------------
+
+
+def kind_of(cells: list[Any]) -> Kind | None:
+    """Return the kind of cells, None where they are of none.
+
+    Examples
+    --------
+    >>> kind_of([True, None]), kind_of(["3", "4.5"]), kind_of(["Drama|War", "War"]), kind_of(["nurse", "engineer"])
+    ('boolean', 'number', 'list', 'category')
+    >>> kind_of(["True", "False"]), kind_of(["yes", "no", "maybe"])
+    ('boolean', 'category')
+    """
+    known = [cell for cell in cells if cell is not None]
+    if all(isinstance(cell, (bool, np.bool_)) or _worded(cell) is not None for cell in known):
+        return "boolean"
+    if all(isinstance(cell, (numbers.Real, datetime.date)) for cell in known):
+        return "number"
+    if all(map(_is_listed, known)):
+        return "list"
+    if not all(isinstance(cell, (str, numbers.Real)) for cell in known):
+        return None
+    if all(_number(cell) is not None for cell in known):
+        return "number"
+    return "list" if any(_BETWEEN in cell for cell in known if isinstance(cell, str)) else "category"
+
+
+def _worded(cell: Any) -> float | None:
+    return _TRUTHS.get(cell.strip().casefold()) if isinstance(cell, str) else None
+
+
+def _is_listed(cell: Any) -> bool:
+    return isinstance(cell, (list, tuple, set, frozenset, np.ndarray))
+
+
+def _number(cell: Any) -> float | None:
+    """Return a cell as a number, a date as days; None for one that is none."""
+    if isinstance(cell, datetime.datetime):
+        return cell.toordinal() + (3600.0 * cell.hour + 60.0 * cell.minute + cell.second) / 86_400.0
+    if isinstance(cell, datetime.date):
+        return float(cell.toordinal())
+    try:
+        found = float(cell)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return found if math.isfinite(found) else None
+
+
+def _truth(cell: Any) -> float | None:
+    """Return 1 for yes and 0 for no; None for something else."""
+    found = _worded(cell)
+    number = _number(cell) if found is None else found
+    return number if number in (0.0, 1.0) else None
+
+
+def _labels(kind: Kind, cell: Any) -> list[str]:
+    """Return the categories that a cell names: the entries of a list, or itself."""
+    if kind == "category":
+        return [str(cell).strip()]
+    parts = list(cell) if _is_listed(cell) else str(cell).split(_BETWEEN)
+    texts = (str(part).strip() for part in parts if part is not None)
+    return [text for text in texts if text]
+
+
+def _raw(kind: Kind, categories: tuple[str, ...], cells: list[Any]) -> Floats:
+    """Return cells as numbers before they are standardised: one column, or one of 0 and 1 for each category.
+
+    It is NaN where there is nothing.
+    """
+    if kind in ("number", "boolean"):
+        read = _number if kind == "number" else _truth
+        found = (None if cell is None else read(cell) for cell in cells)
+        return np.array([np.nan if number is None else number for number in found]).reshape(-1, 1)
+    table, place = np.zeros((len(cells), len(categories))), {text: at for at, text in enumerate(categories)}
+    for row, cell in enumerate(cells):
+        if cell is None:
+            table[row] = np.nan
+        else:
+            table[row, [place[text] for text in _labels(kind, cell) if text in place]] = 1.0
+    return table
+
+
+# --- one attribute ----------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -185,7 +170,7 @@ class Attribute:
             raise UnusableError("neither numbers nor texts nor lists")
         if all(cell is None for cell in cells):
             raise UnusableError("empty")
-        categories, n_rare = _categories(kind, cells)
+        categories, n_rare = ((), 0) if kind in ("number", "boolean") else _categories(kind, cells)
         raw = _raw(kind, categories, cells)
         if kind == "number":
             _refuse_ids(name, raw[:, 0])
@@ -224,13 +209,12 @@ class Attribute:
         >>> Attribute.of("job", ["nurse", "engineer"] * 3).strange(["nurse", "pilot"])
         ['pilot']
         """
+        known = [cell for cell in cells if cell is not None]
         if self.kind in ("number", "boolean"):
-            lost = np.isnan(_raw(self.kind, (), cells)[:, 0]).tolist()
-            return [str(cell) for cell, no in zip(cells, lost, strict=True) if no and cell is not None]
-        known = set(self.categories)
-        listed = as_lists(cells) if self.kind == "list" else [None if t is None else [t] for t in as_texts(cells)]
-        others = ([text for text in entries or () if text not in known] for entries in listed)
-        return [entries[0] for entries in others if entries]
+            lost = np.isnan(_raw(self.kind, (), known)[:, 0])
+            return [str(cell) for cell, no in zip(known, lost, strict=True) if no]
+        others = ([text for text in _labels(self.kind, cell) if text not in self.categories] for cell in known)
+        return [texts[0] for texts in others if texts]
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON."""
@@ -240,22 +224,21 @@ class Attribute:
     def from_dict(cls, stored: Any) -> Attribute:
         """Undo `to_dict`; what forms no attribute raises `InvariantError`."""
         categories, centre = (tuple(stored[name]) for name in ("categories", "centre"))
-        kind, scale = stored["kind"], stored["scale"]
+        kind, scale, rare = stored["kind"], stored["scale"], stored.get("n_rare", 0)
         by_category = kind in ("category", "list")
         if not (by_category or kind in ("number", "boolean")) or not all(isinstance(c, str) for c in categories):
             raise InvariantError(f"there is no attribute of the kind {str(kind)[:40]!r}")
-        numbers = np.array([*centre, scale], dtype=np.float64)
-        if len(centre) != (len(categories) if by_category else 1) or not np.isfinite(numbers).all() or not scale > 0:
+        known = np.array([*centre, scale], dtype=np.float64)
+        if len(centre) != (len(categories) if by_category else 1) or not np.isfinite(known).all() or not scale > 0:
             raise InvariantError("the numbers of an attribute do not belong together")
-        rare = stored.get("n_rare", 0)
         if type(rare) is not int or rare < 0:
             raise InvariantError("an attribute has a strange number of rare categories")
         return cls(str(stored["name"]), kind, categories, tuple(map(float, centre)), float(scale), rare)
 
 
-def _refuse_ids(name: str, numbers: Floats) -> None:
+def _refuse_ids(name: str, found: Floats) -> None:
     """Refuse whole numbers no two of which are the same, where their name or their even steps say that they are ids."""
-    known = np.sort(numbers[~np.isnan(numbers)])
+    known = np.sort(found[~np.isnan(found)])
     steps = np.diff(known)
     if known.size < 2 or not (steps > 0).all() or (known % 1.0).any():
         return
@@ -267,14 +250,7 @@ def _refuse_ids(name: str, numbers: Floats) -> None:
 
 def _categories(kind: Kind, cells: list[Any]) -> tuple[tuple[str, ...], int]:
     """Return the categories that enough rows have, by name, and how many others there are."""
-    if kind not in ("category", "list"):
-        return (), 0
-    texts: Iterable[str]
-    if kind == "list":
-        texts = (text for entries in as_lists(cells) for text in dict.fromkeys(entries or ()))
-    else:
-        texts = (text for text in as_texts(cells) if text is not None)
-    counts = Counter(texts)
+    counts = Counter(text for cell in cells if cell is not None for text in dict.fromkeys(_labels(kind, cell)))
     if kind == "category" and counts.total() < _REPEATED * len(counts):
         raise UnusableError(f"{len(counts):,} different texts in {counts.total():,} rows")
     if len(counts) > MOST_CATEGORIES:
@@ -285,37 +261,12 @@ def _categories(kind: Kind, cells: list[Any]) -> tuple[tuple[str, ...], int]:
     return tuple(sorted(often)), len(counts) - len(often)
 
 
-def _raw(kind: Kind, categories: tuple[str, ...], cells: list[Any]) -> Floats:
-    """Return cells as numbers before they are standardised; NaN where there is nothing."""
-    if kind in ("number", "boolean"):
-        return (as_numbers if kind == "number" else as_truths)(cells)[:, None]
-    gone = np.array([cell is None for cell in cells], dtype=bool)
-    found = _listed(categories, cells) if kind == "list" else _one_hot(categories, as_texts(cells))
-    found[gone] = np.nan
-    return found
+def block_sizes(columns: Iterable[Attribute]) -> tuple[int, ...]:
+    """Return how many columns each attribute has."""
+    return tuple(len(column.columns) for column in columns)
 
 
-def _one_hot(categories: tuple[str, ...], texts: NDArray[Any]) -> Floats:
-    from sklearn.preprocessing import OneHotEncoder
-
-    known = np.array(categories, dtype=object)
-    encoder = OneHotEncoder(categories=[known], handle_unknown="ignore", sparse_output=False).fit(known[:, None])
-    filled = np.array(["" if text is None else text for text in texts], dtype=object)
-    found: Floats = encoder.transform(filled[:, None]) if len(filled) else np.empty((0, len(known)))
-    return found
-
-
-def _listed(categories: tuple[str, ...], cells: list[Any]) -> Floats:
-    from sklearn.preprocessing import MultiLabelBinarizer
-
-    known = set(categories)
-    entries = [[text for text in row or () if text in known] for row in as_lists(cells)]
-    binarizer = MultiLabelBinarizer(classes=list(categories))
-    found: Floats = binarizer.fit_transform(entries).astype(np.float64)
-    return found
-
-
-Side = Literal["users", "items"]
+# --- frames and files -------------------------------------------------------------------------------------------------
 
 
 class Sheet(NamedTuple):
@@ -344,17 +295,17 @@ def sheet_of(raw: Any, side: Side) -> Sheet:
             f"{type(raw).__name__}."
         )
     source, columns = columns_of(raw)
-    names = [str(name) for name in source.names]
+    names, blank = [str(name) for name in source.names], frozenset(("",))
     if isinstance(source, TextSource):
+        blank = BLANK_WORDS
         if any(looks_like_number(name) or not name for name in names[1:]):
             raise DataError(
                 f"{source.name}: the first line must name the columns, such as '{side[:-1]},age,job', got "
                 f"{source.first_line.strip()[:60]!r}."
             )
-        columns = [[_cell(text) for text in column] for column in columns]
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise DataError(f"{source.name}: two columns are called {twice!r}.")
-    cells = [[None if _is_nothing(cell) else cell for cell in column] for column in columns]
+    cells = [[_known(cell, blank) for cell in column] for column in columns]
     place = _place(names, side, cells)
     if None in cells[place]:
         raise DataError(f"{source.name}: row {1 + cells[place].index(None):,} has no id.")
@@ -363,39 +314,31 @@ def sheet_of(raw: Any, side: Side) -> Sheet:
     return Sheet(cells[place], "index" if place == index else names[place], rest)
 
 
+def _known(cell: Any, blank: frozenset[str]) -> Any:
+    """Return a cell, or None for one that says nothing."""
+    if isinstance(cell, str):
+        return None if cell.strip().casefold() in blank else cell.strip()
+    return None if isinstance(cell, numbers.Real) and not math.isfinite(cell) else cell
+
+
 def _place(names: list[str], side: Side, cells: list[list[Any]]) -> int:
     """Return which column holds the ids."""
-    role = side[:-1]
-    other: Side = "items" if side == "users" else "users"
-    wrong = DataError(
-        f"{side!r} must have the ids of {side} in a column, for example {role!r}, but its first column, {names[0]!r}, "
-        f"names {other}. Give the frame as {other}=, or call the column of the ids {role!r}."
-    )
+    role, other = ("user", "item") if side == "users" else ("item", "user")
     if (found := id_column(names, role)) is not None:
         return found
-    if id_column(names[:1], other[:-1]) == 0:
-        raise wrong
-    plain = [name.strip().lower() for name in names]
-    if (found := next((plain.index(name) for name in ID_NAMES if name in plain), None)) is not None:
-        return found
-    # A name such as member may be that of ids, or of an attribute: ids differ.
-    usual = [at for at in candidates(names, role) if plain[at] not in TITLE_NAMES] or candidates(names, role)
-    for at in usual:
-        if None not in cells[at] and len(set(map(str, cells[at]))) == len(cells[at]):
-            return at
-    if (index := index_column(names)) is not None:
-        return index
-    if candidates(names[:1], other[:-1]):
-        raise wrong
-    return 0
-
-
-def _cell(text: str) -> str | None:
-    return None if text.strip().casefold() in BLANK_WORDS else text.strip()
-
-
-#: Characters of a cell that a sentence shows.
-_SHOWN = 40
+    plain, index = [name.strip().lower() for name in names], index_column(names)
+    usual = [plain.index(name) for name in ID_NAMES if name in plain]
+    if not usual:
+        # A name such as member may be that of ids, or of an attribute: ids differ.
+        alike = [at for at in candidates(names, role) if plain[at] not in TITLE_NAMES] or candidates(names, role)
+        usual = [at for at in alike if None not in cells[at] and len(set(map(str, cells[at]))) == len(cells[at])]
+    theirs = bool(candidates(names[:1], other)) and not usual and index is None
+    if theirs or id_column(names[:1], other) == 0:
+        raise DataError(
+            f"{side!r} must have the ids of {side} in a column, for example {role!r}, but its first column, "
+            f"{names[0]!r}, names {other}s. Give the frame as {other}s=, or call the column of the ids {role!r}."
+        )
+    return usual[0] if usual else index or 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -454,29 +397,14 @@ class TableAttributes:
     @classmethod
     def read(cls, users: Any, items: Any, ids: tuple[Vocabulary, Vocabulary]) -> TableAttributes:
         """Read frames or files, or None, beside the ids of the table's users and items; or take what was read."""
-        sides: tuple[tuple[Any, Side], ...] = ((users, "users"), (items, "items"))
-        read = [
-            raw if raw is None or isinstance(raw, Attributes) else read_attributes(raw, known, side)
-            for (raw, side), known in zip(sides, ids, strict=True)
-        ]
-        return cls(*read)
+
+        def side(raw: Any, known: Vocabulary, name: Side) -> Attributes | None:
+            return raw if raw is None or isinstance(raw, Attributes) else read_attributes(raw, known, name)
+
+        return cls(side(users, ids[0], "users"), side(items, ids[1], "items"))
 
     def __bool__(self) -> bool:
         return self.users is not None or self.items is not None
-
-    def digest(self) -> str:
-        """Return what tells these attributes from others."""
-        found = hashlib.sha256()
-        for side in (self.users, self.items):
-            if side is not None:
-                found.update(repr(side.columns).encode("utf-8", "surrogatepass"))
-                found.update(np.ascontiguousarray(side.values).tobytes())
-        return found.hexdigest()
-
-
-def block_sizes(columns: Iterable[Attribute]) -> tuple[int, ...]:
-    """Return how many columns each attribute has."""
-    return tuple(len(column.columns) for column in columns)
 
 
 def read_attributes(raw: Any, ids: Vocabulary, side: Side, *, tell: bool = True) -> Attributes:
@@ -489,95 +417,81 @@ def read_attributes(raw: Any, ids: Vocabulary, side: Side, *, tell: bool = True)
     >>> read_attributes(frame, Vocabulary.of([7, 8]), "users").values.tolist()
     [[-1.0], [1.0]]
     """
-    theirs, _, sheet, id_name = _ids_and_rest(raw, side)
+    theirs, _, sheet = _numbered(raw, side)
     rows = ids.translate(theirs)
-    here = rows >= 0
-    if not here.any():
+    here = np.flatnonzero(rows >= 0)
+    if not here.size:
         raise DataError(
-            f"None of the {len(theirs):,} ids of {side!r} in {id_name!r}, such as {theirs.ids[:1].tolist()}, is one of "
-            f"the table's, such as {ids.ids[:1].tolist()}. Put the ids into a column called {side[:-1]!r}."
+            f"None of the {len(theirs):,} ids of {side!r} in {sheet.id_name!r}, such as {theirs.ids[:1].tolist()}, is "
+            f"one of the table's, such as {ids.ids[:1].tolist()}. Put the ids into a column called {side[:-1]!r}."
         )
     columns, blocks, left_out = [], [], {}
-    for name, cells in sheet.items():
+    for name, cells in sheet.cells.items():
+        # What the table does not have must not shift means.
+        known = [cells[row] for row in here.tolist()]
         try:
-            # What the table does not have must not shift means.
-            column = Attribute.of(name, [cell for cell, known in zip(cells, here, strict=True) if known])
+            column = Attribute.of(name, known)
         except UnusableError as error:
             left_out[name] = str(error)
             continue
         columns.append(column)
-        block = np.zeros((len(ids), len(column.columns)))
-        block[rows[here]] = column.encode(cells)[here]
-        blocks.append(block)
-    known = np.zeros(len(ids), dtype=bool)
-    known[rows[here]] = True
-    found = Attributes(tuple(columns), _beside(blocks, len(ids)), known, int((~here).sum()), left_out, id_name)
+        blocks.append(column.encode(known))
     if not columns:
         why = _why(left_out)
         raise DataError(f"No column of {side!r} can be used{f': {why}' if why else ': there is only one'}.")
+    values, known_rows = np.zeros((len(ids), sum(block_sizes(columns)))), np.zeros(len(ids), dtype=bool)
+    values[rows[here]], known_rows[rows[here]] = np.concatenate(blocks, axis=1), True
+    n_ignored = len(theirs) - here.size
+    found = Attributes(tuple(columns), values, known_rows, n_ignored, left_out, sheet.id_name)
     if tell:
-        _tell(found, side)
+        first, *others = found.lines(side)
+        notice(first)
+        if left_out:
+            warn(f"Columns of {side!r} that are left out: {_why(left_out)}.", KolmogorovWarning)
+        if n_ignored:
+            notice(others[-1])
     return found
 
 
 def described(raw: Any, columns: tuple[Attribute, ...], side: Side) -> Newcomers:
     """Return the ids of a frame and what it says of them, in the columns that were learned; all else is missing."""
-    ids, order, sheet, _ = _ids_and_rest(raw, side)
-    missing = [column.name for column in columns if column.name not in sheet]
+    ids, order, sheet = _numbered(raw, side)
+    missing = [column.name for column in columns if column.name not in sheet.cells]
     if len(missing) == len(columns):
         raise DataError(
             f"{side!r} has none of the columns that were learned: {', '.join(map(repr, missing))}. It has "
-            f"{', '.join(map(repr, sheet)) or 'none'}."
+            f"{', '.join(map(repr, sheet.cells)) or 'none'}."
         )
-    _warn_of_strange_cells(columns, sheet, side)
-    empty = [None] * len(ids)
-    given = ((column, sheet.get(column.name, empty)) for column in columns)
-    return Newcomers(ids, _beside([column.encode(cells) for column, cells in given], len(ids)), order)
+    kinds = {"number": "which is no number", "boolean": "which is neither yes nor no"}
+    values, said = np.zeros((len(ids), sum(block_sizes(columns)))), []
+    for column, end in zip(columns, np.cumsum(block_sizes(columns)).tolist(), strict=True):
+        if (cells := sheet.cells.get(column.name)) is None:
+            continue
+        values[:, end - len(column.columns) : end] = column.encode(cells)
+        if strange := column.strange(cells):
+            what = kinds.get(column.kind, "a category that was not learned")
+            said.append(f"{len(strange):,} of {column.name!r} (such as {strange[0][:_SHOWN]!r}, {what})")
+    if said:
+        warn(f"Cells of {side!r} that say nothing to the model: {', '.join(said)}.", KolmogorovWarning)
+    return Newcomers(ids, values, order)
 
 
 def ids_of(raw: Any, side: Side) -> list[Any]:
     """Return the ids of a frame or a file, in the order of its rows."""
-    ids, order, *_ = _ids_and_rest(raw, side)
+    ids, order, _ = _numbered(raw, side)
     found: list[Any] = ids.ids[order].tolist()
     return found
 
 
-def _ids_and_rest(raw: Any, side: Side) -> tuple[Vocabulary, Rows, dict[str, list[Any]], str]:
-    """Return the ids of a frame, which of them each row has, its other cells by the order of ids, and where ids are."""
+def _numbered(raw: Any, side: Side) -> tuple[Vocabulary, Rows, Sheet]:
+    """Return the ids of a frame, which of them each of its rows has, and its cells in the order of the ids."""
     sheet = sheet_of(raw, side)
-    ids, numbers = Vocabulary.index(sheet.ids, side[:-1])
-    if len(ids) < len(numbers):
-        twice = ids.ids[np.bincount(numbers) > 1].tolist()[0]
+    ids, order = Vocabulary.index(sheet.ids, side[:-1])
+    if len(ids) < len(order):
+        twice = ids.ids[np.bincount(order) > 1].tolist()[0]
         raise DataError(f"{side!r} must have one row for each id, but {twice!r} in {sheet.id_name!r} has several.")
-    order = np.argsort(numbers).tolist()
-    return ids, numbers, {name: [cells[row] for row in order] for name, cells in sheet.cells.items()}, sheet.id_name
-
-
-def _beside(blocks: list[Floats], n_rows: int) -> Floats:
-    return np.concatenate(blocks, axis=1) if blocks else np.zeros((n_rows, 0))
-
-
-def _tell(found: Attributes, side: Side) -> None:
-    first, *others = found.lines(side)
-    notice(first)
-    if found.left_out:
-        warn(f"Columns of {side!r} that are left out: {_why(found.left_out)}.", KolmogorovWarning)
-    if found.n_ignored:
-        notice(others[-1])
-
-
-def _warn_of_strange_cells(columns: tuple[Attribute, ...], sheet: dict[str, list[Any]], side: Side) -> None:
-    """Say in one sentence which cells hold what was not learned."""
-    kinds = {"number": "which is no number", "boolean": "which is neither yes nor no"}
-    found = {column: column.strange(sheet[column.name]) for column in columns if column.name in sheet}
-    said = [
-        f"{len(cells):,} of {column.name!r} (such as {cells[0][:_SHOWN]!r}, "
-        f"{kinds.get(column.kind, 'a category that was not learned')})"
-        for column, cells in found.items()
-        if cells
-    ]
-    if said:
-        warn(f"Cells of {side!r} that say nothing to the model: {', '.join(said)}.", KolmogorovWarning)
+    rows = np.argsort(order).tolist()
+    return ids, order, sheet._replace(cells={name: [column[k] for k in rows] for name, column in sheet.cells.items()})
 
 
 def _why(left_out: dict[str, str]) -> str:
