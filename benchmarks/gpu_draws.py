@@ -17,12 +17,9 @@ import kolmogorov as km
 from kolmogorov import BayesianKolmogorovModel, Observations
 from kolmogorov._support.seeds import generator
 from kolmogorov._support.threads import Threads
-from kolmogorov.draws.chain import PRIORS, ChainState
-from kolmogorov.draws.features import pattern_features
-from kolmogorov.draws.gaussian import GaussianChain
+from kolmogorov.draws.chain import PRIORS, Chain, ChainSource, ChainState
 from kolmogorov.draws.plan import Plan
-from kolmogorov.draws.priors import NoisePrior, redrawn_shape, scored
-from kolmogorov.draws.running import ChainSource
+from kolmogorov.draws.priors import NoisePrior, pattern_features, redrawn_shape, scored
 from kolmogorov.draws.start import plain_start, started
 from kolmogorov.gpu.cuda import Cuda
 from kolmogorov.gpu.draws import GpuChains
@@ -101,20 +98,11 @@ def some_ratings() -> Observations:
         return km.datasets.load("planted", n_users=2000, n_items=1500, n_events=8, n_observations=10**5, random_state=0)
 
 
-def chain_of(
-    table: Observations, seed: int, size: int, unobserved: float, levels: Any, dealer: Threads
-) -> GaussianChain:
-    features = pattern_features(table, 10)
-    return GaussianChain(
-        table,
-        features,
-        n_events=size,
-        concentration=None,
-        seed=seed,
-        dealer=dealer,
-        levels=levels,
-        unobserved=unobserved,
-    )
+def chain_of(table: Observations, seed: int, size: int, unobserved: float, levels: Any, dealer: Threads) -> Chain:
+    """Return a chain of ratings."""
+    sizes = {"n_events": size, "n_chains": 1, "burn_in": 1, "n_samples": 1, "thin": 1, "n_features": 10}
+    plan = Plan(**sizes, likelihood="gaussian", levels=levels, unobserved=unobserved)
+    return Chain(plan, table, pattern_features(table, 10), seed, dealer)
 
 
 def same_sweep(cuda: Cuda, table: Observations, size: int, unobserved: float, levels: Any) -> bool:
@@ -133,7 +121,7 @@ def same_sweep(cuda: Cuda, table: Observations, size: int, unobserved: float, le
         for batch in batches:
             batch.sweep(6, learning=True)
         (ours, twin), (again, _) = (batch.states() for batch in batches)
-        residual, mass = chain._residuals(ours.theta, ours.psi, table.rows)
+        residual, mass = chain.residuals(ours.theta, ours.psi, table.rows), chain.mass
     same = all(
         np.array_equal(getattr(ours, name), getattr(other, name))
         for name in ("theta", "psi", "noise")
@@ -159,7 +147,7 @@ def same_sweep(cuda: Cuda, table: Observations, size: int, unobserved: float, le
     return good
 
 
-def priors_off(chain: GaussianChain, before: ChainState, after: ChainState) -> float:
+def priors_off(chain: Chain, before: ChainState, after: ChainState) -> float:
     """Return how far priors are, relatively, from those learned on the host from what was drawn."""
     rng = generator(chain.seed, PRIORS, 6)
     rate = chain.noise_rate * chain.noise_shape / before.shape

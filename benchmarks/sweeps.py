@@ -17,17 +17,21 @@ from planted import made
 
 import kolmogorov as km
 from kolmogorov import Observations
-from kolmogorov.draws import running
-from kolmogorov.draws.discrete import DiscreteChain
-from kolmogorov.draws.gaussian import GaussianChain, ProbitChain
+from kolmogorov.draws import likelihood, sampler
+from kolmogorov.draws.chain import Chain
 from kolmogorov.models import learning
 
 #: What is timed: where a function is looked up, its name, and what its seconds are called.
 PARTS: list[tuple[Any, str, str]] = [
-    (chain, name, words)
-    for chain in (GaussianChain, DiscreteChain)
-    for name, words in (("_psis", "psis"), ("_thetas", "thetas"), ("sweep", "whole sweeps"))
-] + [(learning, "told_apart", "number"), (running, "started", "starts"), (ProbitChain, "answers", "hidden")]
+    (likelihood, "draw_psis", "psis"),
+    (likelihood, "draw_emissions", "psis"),
+    (likelihood, "draw_thetas", "thetas"),
+    (likelihood, "draw_emitted", "thetas"),
+    (likelihood, "draw_hidden", "hidden"),
+    (Chain, "sweep", "whole sweeps"),
+    (learning, "told_apart", "number"),
+    (sampler, "started", "starts"),
+]
 COLUMNS = [
     Column("table"),
     Column("events", "d"),

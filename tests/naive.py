@@ -501,8 +501,8 @@ def inside_share(psi, j, a, i, b):
 
 
 def completed_table(theta, psi, hidden=False):
-    """The mean over models of what they say; the last row of either side stands for the unknown."""
-    total = np.zeros((theta.shape[1] - 1, psi.shape[1] - 1))
+    """The mean over models of what they say."""
+    total = np.zeros((theta.shape[1], psi.shape[1]))
     for k in range(len(theta)):
         for u in range(len(total)):
             for i in range(total.shape[1]):

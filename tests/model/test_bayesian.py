@@ -202,13 +202,6 @@ def test_a_huge_weight_takes_no_longer_and_is_a_certainty(zoo):
     assert model.predict(zoo, return_std=True)[1].mean() < 0.2
 
 
-def test_the_concentration_of_yes_and_no_can_be_fixed(zoo):
-    loose, tight = (drawn(BayesianKolmogorovModel(3, **SMALL), zoo, value) for value in (0.5, 500.0))
-    np.testing.assert_allclose(loose.priors["concentration"], 0.5)
-    np.testing.assert_allclose(tight.priors["concentration"], 500.0)
-    assert tight.theta.std(axis=1).mean() < 0.5 * loose.theta.std(axis=1).mean()
-
-
 def test_answers_are_repeated_whole_times():
     table = Observations.from_dense([[1.0, 0.0], [0.0, 1.0]])
     view = table.rows

@@ -181,9 +181,9 @@ def test_replicated_answers_are_as_often_as_they_are_likely(models, kind):
     found = replicated(posterior, users, items, np.random.default_rng(0))
     if posterior.likelihood == "gaussian":
         logs = log_likelihood(posterior, users[:1], items[:1], found.mean(axis=1)[:, None].T[:, :1])
-        peak = -np.log(posterior.noise_deviation[:1, 3]) - 0.5 * np.log(2 * np.pi)
+        peak = -np.log(posterior.deviations(np.array([3]))[0]) - 0.5 * np.log(2 * np.pi)
         assert logs[0, 0] == pytest.approx(peak[0], abs=0.01)
-        np.testing.assert_allclose(found.std(axis=1), posterior.noise_deviation[:, 3], rtol=0.08)
+        np.testing.assert_allclose(found.std(axis=1), posterior.deviations(np.array([3]))[:, 0], rtol=0.08)
         return
     chance = np.exp(log_likelihood(posterior, users[:1], items[:1], np.ones(1)))[:, 0]
     np.testing.assert_allclose((found == 1.0).mean(axis=1), chance, atol=0.04)

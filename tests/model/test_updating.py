@@ -12,7 +12,7 @@ import kolmogorov as km
 from helpers.processes import wait_until
 from kolmogorov.descent.fitted import Fitted, Pull
 from kolmogorov.descent.placing import MovedRows
-from kolmogorov.draws.warm import drawn_from
+from kolmogorov.draws.sampler import drawn_from
 from kolmogorov.errors import DataError, InvariantError, UnknownIdWarning
 from kolmogorov.solvers import resolve
 

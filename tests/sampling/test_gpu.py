@@ -5,13 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from helpers.planned import planned
+from helpers.planned import chain_of, planned
 from kolmogorov import BayesianKolmogorovModel, KolmogorovModel, Observations
-from kolmogorov._support.threads import Threads
 from kolmogorov.descent.fitted import NOISE
-from kolmogorov.draws.features import pattern_features
-from kolmogorov.draws.gaussian import GaussianChain, ProbitChain
-from kolmogorov.draws.priors import NoisePrior, PsiPrior, ThetaPrior, redrawn_shape, scored, stepped
+from kolmogorov.draws.priors import NoisePrior, PsiPrior, ThetaPrior, pattern_features, redrawn_shape, scored, stepped
 from kolmogorov.draws.start import started
 from kolmogorov.errors import ExecutionError, ParameterError
 from kolmogorov.gpu import draws as gpu
@@ -45,15 +42,7 @@ def _weighted(table):
 
 
 def _chain(table, seed=5, **more):
-    features = pattern_features(table, 2)
-    options = {"n_events": 4, "concentration": None, "levels": LEVELS} | more
-    return GaussianChain(
-        table,
-        features,
-        seed=seed,
-        dealer=Threads(1),
-        **options,
-    )
+    return chain_of(table, seed=seed, features=pattern_features(table, 2), **{"n_events": 4, "levels": LEVELS} | more)
 
 
 @pytest.mark.parametrize(
@@ -101,7 +90,7 @@ def test_noise_is_drawn_given_what_is_left(table, cuda):
         batch.draw_psis(1)
         batch.draw_thetas(1)
         found.append(batch.states()[0])
-    residual, _ = chain._residuals(found[1].theta, found[1].psi, table.rows)
+    residual = chain.residuals(found[1].theta, found[1].psi, table.rows)
     drawn = found[0].noise / 1e6
     np.testing.assert_allclose(found[1].noise, np.maximum((1e-6 + 0.5 * residual) * drawn, 1e-6), rtol=1e-3)
 
@@ -113,8 +102,8 @@ def test_noise_is_inverse_gamma(table, cuda):
     batch.draw_thetas(1)
     off = []
     for mine in batch.states():
-        residual, mass = chains[0]._residuals(mine.theta, mine.psi, table.rows)
-        shape = state.shape + 0.5 * mass
+        residual = chains[0].residuals(mine.theta, mine.psi, table.rows)
+        shape = state.shape + 0.5 * chains[0].mass
         off.append(((state.scale + 0.5 * residual) / mine.noise - shape) / np.sqrt(shape))
     assert abs(np.mean(off)) < 4.0 / np.sqrt(np.size(off))
     assert 0.8 < np.var(off) < 1.25
@@ -260,8 +249,8 @@ def _answers(*, weighted):
 
 
 def _hidden(table, seed):
-    features, dealer = pattern_features(table, 2), Threads(1)
-    return ProbitChain(table, features, n_events=4, concentration=None, seed=seed, dealer=dealer, levels=HIDDEN_LEVELS)
+    features, options = pattern_features(table, 2), {"likelihood": "bernoulli", "levels": HIDDEN_LEVELS}
+    return chain_of(table, seed=seed, features=features, n_events=4, **options)
 
 
 @pytest.mark.parametrize(("weighted", "long"), [(False, 512), (True, 4), (False, 4)])
@@ -273,7 +262,7 @@ def test_a_sweep_of_hidden_ratings_draws_what_chains_on_threads_do(cuda, monkeyp
     batch = GpuChains(cuda, chains, states)
     batch.sweep(2, learning=False)
     for k, (chain, state, mine) in enumerate(zip(chains, states, batch.states(), strict=True)):
-        _, rows, columns = chain.answers(state, 2)
+        _, rows, columns = chain.kind.told(chain, state, 2)
         np.testing.assert_allclose(batch.by_users[k], rows.values, atol=1e-5)
         np.testing.assert_allclose(batch.by_items[k], columns.values, atol=1e-5)
         yours = chain.sweep(state, 2, learning=False)

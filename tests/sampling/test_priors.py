@@ -11,7 +11,7 @@ from kolmogorov.draws.priors import PATTERN_RIDGE, PsiPrior, ThetaPrior, drawn_s
 def _slopes(features, rows, blocks):
     rows = rows - rows.mean(axis=0)
     features = features - features.mean(axis=0)
-    return shrunk_slopes(features.T @ features, features.T @ rows, float((rows**2).sum()), len(rows), blocks)
+    return shrunk_slopes(features.T @ features, features.T @ rows, float((rows**2).sum()), len(rows), blocks)[0]
 
 
 @given(st.integers(0, 4), st.lists(st.integers(1, 3), max_size=4))
@@ -68,5 +68,5 @@ def test_the_prior_of_theta_uses_blocks():
     start = ThetaPrior.start(features, 3, 30.0, (1, 1))
     apart = theta[seen] - theta[seen].mean(axis=0)
     known = features[seen]
-    expected = shrunk_slopes(known.T @ known, known.T @ apart, float((apart**2).sum()), len(apart), (1, 1))
+    expected, _ = shrunk_slopes(known.T @ known, known.T @ apart, float((apart**2).sum()), len(apart), (1, 1))
     np.testing.assert_allclose(start.shrunk(theta, seen).slopes, expected)

@@ -6,11 +6,11 @@ import pytest
 import kolmogorov as km
 from kolmogorov._support.threads import Threads
 from kolmogorov.data.changes import changed
-from kolmogorov.draws.features import pattern_features
+from kolmogorov.draws.chain import ChainSource
 from kolmogorov.draws.levels import level_grid
 from kolmogorov.draws.plan import Plan
-from kolmogorov.draws.running import ChainSource
-from kolmogorov.draws.warm import taken_up
+from kolmogorov.draws.priors import pattern_features
+from kolmogorov.draws.start import taken_up
 
 
 def table_of(kind, seed=0):

@@ -7,7 +7,7 @@ import kolmogorov as km
 from helpers import emulation
 from helpers.planned import planned
 from kolmogorov import Observations
-from kolmogorov.draws.averages import low_quantile
+from kolmogorov.draws.posterior import low_quantile
 from kolmogorov.gpu.cuda import Cuda
 
 CHAINS = {"n_chains": 2, "burn_in": 4, "n_samples": 6, "random_state": 0}

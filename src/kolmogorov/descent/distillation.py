@@ -55,7 +55,7 @@ class Completion:
 
         Examples
         --------
-        >>> theta, psi = np.array([[[0.5, 0.5], [1.0, 0.0], [0.0, 1.0]]]), np.array([[[1.0, 0.0], [1.0, 1.0]]])
+        >>> theta, psi = np.array([[[0.5, 0.5], [1.0, 0.0]]]), np.array([[[1.0, 0.0]]])
         >>> found = Completion.of(Factors(theta, psi))
         >>> (found.left @ found.right.T).round(6).tolist()
         [[0.5], [1.0]]
@@ -92,8 +92,7 @@ class _MeanTable:
     powers = _POWERS
 
     def __init__(self, factors: Factors) -> None:
-        # The last row of either side stands for the unknown.
-        self._theta, self._psi = factors.theta[:, :-1], factors.psi[:, :-1]
+        self._theta, self._psi = factors.theta, factors.psi
         self.shape = (self._theta.shape[1], self._psi.shape[1])
 
     def times(self, vectors: Floats) -> Floats:
@@ -204,7 +203,7 @@ class CompletionEngine:
 
         Events are similar whose columns of psi are, as far as they are part of the completed table.
         """
-        theta, psi = factors.theta[:, :-1], factors.psi[:, :-1]
+        theta, psi = factors.theta, factors.psi
         basis, _ = np.linalg.qr(self._target.completion.right)
         columns = np.concatenate([draw.astype(np.float64).T @ basis for draw in psi])
         mass = np.concatenate([self._target.user_weights @ draw for draw in theta]) + 1e-12
@@ -425,7 +424,7 @@ class Distillation:
 def _placings(drawn: Counted, factors: Factors, state: State, target: CompletedTable) -> dict[str, Placing]:
     """Return how attributes place users and items in the events of a state, where draws know any."""
     found: dict[str, Placing] = {}
-    theta, psi = factors.theta[:, :-1], factors.psi[:, :-1]
+    theta, psi = factors.theta, factors.psi
     if isinstance(drawn.user_attributes, Attributed):
         partners = psi, state.psi, target.item_weights
         found["user_attributes"] = placing_of(drawn.user_attributes, *partners, of_users=True)

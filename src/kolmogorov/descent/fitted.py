@@ -42,15 +42,23 @@ NOISE = 1.0 / (2.0 * pi)
 
 @dataclass(frozen=True, eq=False)
 class Factors:
-    """Predictions as means over models of theta_u . psi_i; the last row of each side stands for the unknown.
+    """Predictions as means over models of theta_u . psi_i.
 
     With `hidden` ratings a model says the chance that a rating around this, with noise, lies above one half.
     """
 
-    #: [n_models, n_users + 1, D], float32 or float64; psi the same for items.
+    #: [n_models, n_users, D], float32 or float64; psi the same for items.
     theta: NDArray[Any]
     psi: NDArray[Any]
     hidden: bool = False
+    #: What stands for an unknown user and for an unknown item: [n_models, D] each.
+    unknown: tuple[NDArray[Any], NDArray[Any]] | None = None
+
+    def whole(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return copies of theta and psi with one more row, the unknown."""
+        sides = zip((self.theta, self.psi), self.unknown or (self.theta[:, 0], self.psi[:, 0]), strict=True)
+        theta, psi = (np.concatenate([side, row[:, None]], axis=1, dtype=side.dtype) for side, row in sides)
+        return theta, psi
 
 
 class Counted:
@@ -403,7 +411,8 @@ class Fitted(Trained):
     @property
     def factors(self) -> Factors:
         """What predictions are products of."""
-        return Factors(self.theta_or_population[None], self.psi_or_average[None])
+        whole = self.theta_or_population[None], self.psi_or_average[None]
+        return Factors(whole[0][:, :-1], whole[1][:, :-1], unknown=(whole[0][:, -1], whole[1][:, -1]))
 
     def known_rows(self, users: Rows, items: Rows) -> tuple[Rows, Rows]:
         """Return the rows as they are: users and items without observations have thetas and psis too."""

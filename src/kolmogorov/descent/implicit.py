@@ -91,8 +91,6 @@ def averaged_descents(
         interrupted = True
     theta, psi = (np.array([getattr(run.state, side) for run in ends]) for side in ("theta", "psi"))
     variance = float(np.mean([run.history[-1].rmse ** 2 for run in ends]))
-    # The last row of either side stands for the unknown.
-    theta, psi = (np.concatenate([part, part.mean(axis=1, keepdims=True)], axis=1) for part in (theta, psi))
     spread = np.full(table.n_users, max(variance, 1e-6))
     return AveragedDescents(Factors(theta, psi), table, unobserved, spread), interrupted
 

@@ -2,49 +2,42 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kolmogorov._support.seeds import row_seeds
+from kolmogorov._support.seeds import generator, row_seeds
 from kolmogorov._support.threads import Threads
 from kolmogorov._support.typing import Floats
 from kolmogorov.data.observations import Observations
-from kolmogorov.data.view import counting_order
-from kolmogorov.descent.problem import USER_SIDE
-from kolmogorov.draws.features import Features
+from kolmogorov.data.view import View, counting_order
+from kolmogorov.descent.problem import ITEM_SIDE, USER_SIDE
 from kolmogorov.draws.levels import nearest
+from kolmogorov.draws.likelihood import entries
+from kolmogorov.draws.plan import Plan
 from kolmogorov.draws.posterior import on_grid
-from kolmogorov.draws.priors import PsiPrior, ThetaPrior
+from kolmogorov.draws.priors import Features, PsiPrior, ThetaPrior
+from kolmogorov.solvers.products import residual_squares
 
-Codes = NDArray[np.uint8]
 #: Random streams of a chain beside those of its users and items: its start, and its priors.
 START, PRIORS = 2, 3
-#: How often a sweep goes over the pairs of a user's events. By judgement.
-USER_ROUNDS = 2
-#: What a draw of one level takes, in multiplications; how rows are dealt to threads depends on it, no result does.
-LEVEL_COST = 64
-
-
-def psi_variance(*, noisy: bool = False, hidden: bool = False) -> float:
-    """Return what the prior of psi's precision is around, as a variance by event.
-
-    With noisy ratings it has to be small: events that are not needed must be able to have nearly the same levels.
-    Where ratings are hidden behind yes and no nothing bounds them, and it is wide.
-    """
-    return 0.5 if hidden else 0.01 if noisy else 0.1
+#: How often a sweep goes over an item's levels. By judgement.
+ROUNDS = 2
+#: What a draw of one level takes, in multiplications, and the moves between a user's events, in observations; how rows
+#: are dealt to threads depends on it, no result does.
+_LEVEL_COST, _THETA_COST = 64, 400
 
 
 @dataclass(frozen=True, eq=False)
 class Sample:
     """What is kept of a state: the model itself.
 
-    `theta` lies on the grid of `fitted.posterior`, psi on the levels. `priors` are numbers on which chains that have
-    settled agree.
+    `theta` lies on the grid of `on_grid`, psi on the levels. `priors` are numbers on which chains that have settled
+    agree.
     """
 
     theta: NDArray[np.float32]
@@ -57,8 +50,8 @@ class Sample:
 class ChainState:
     """One state of a chain. Arrays are never changed in place.
 
-    `noise`, the variance of each user's answers, has a prior with a `scale` and a `shape`; with yes/no data neither is
-    used, and theta has a Dirichlet prior with `alpha` instead of `theta_prior`.
+    `noise`, the variance of each user's answers, has a prior with a `scale` and a `shape`. Where events are drawn
+    behind answers neither is used, and theta has a Dirichlet prior with `alpha` instead of `theta_prior`.
     """
 
     theta: Floats
@@ -71,70 +64,88 @@ class ChainState:
     shape: float = 3.0
 
 
-class Chain(ABC):
+class Chain:
     """Draws from the posterior given one table, by Gibbs sampling.
 
-    The priors of theta and psi know `features`. The `concentration` of theta's prior is a precision
-    with noise, the sum of the Dirichlet's parameters with yes/no data; None learns it. An entry that was not observed
-    weighs `unobserved`, as an answer of 0. The seed and the number of a sweep fix every random number.
+    The priors of theta and psi know `features`. The seed and the number of a sweep fix every random number.
     """
 
     #: Variances are InverseGamma(noise_shape, scale); the scale is Gamma(1, noise_rate), the rate in units of the data.
     noise_shape = 3.0
-    #: The numbers of the priors on which chains should agree.
-    prior_names: ClassVar[tuple[str, ...]]
 
-    def __init__(
-        self,
-        observations: Observations,
-        features: Features,
-        *,
-        n_events: int,
-        concentration: float | None,
-        seed: int,
-        dealer: Threads,
-        levels: Floats,
-        unobserved: float = 0.0,
-    ) -> None:
-        self.observations = observations
-        self.features = features
-        self.n_events = n_events
-        self.concentration = concentration
-        self.unobserved = unobserved
-        self.seed = seed
-        self.dealer = dealer
-        self.levels = levels
-        self.psi_variance = psi_variance(noisy=False)
-        self._drawn: tuple[Floats, Codes] | None = None
-        self.noise_rate = 1.0 / (self.noise_shape * max(float(np.var(observations.values)), 1e-4))
-        rows = observations.rows
-        self.seen_users, self.seen_items = rows.counts > 0, observations.columns.counts > 0
+    def __init__(self, plan: Plan, table: Observations, features: Features, seed: int, dealer: Threads) -> None:
+        self.kind, self.n_events, self.levels = plan.kind, plan.n_events, plan.levels
+        self.concentration, self.unobserved = plan.concentration, plan.unobserved
+        self.observations, self.features, self.seed, self.dealer = table, features, seed, dealer
+        self.psi_variance = self.kind.psi_variance(self.unobserved)
+        self.noise_rate = 1.0 / (self.noise_shape * max(float(np.var(table.values)), 1e-4))
+        rows = table.rows
+        self.seen_users, self.seen_items = rows.counts > 0, table.columns.counts > 0
         self.mass = rows.counts.astype(np.float64)
         if rows.weights.size:
             owners = rows.owners(0, len(self.mass))
             self.mass = np.bincount(owners, weights=rows.weights, minlength=len(self.mass)).astype(np.float64)
+        if self.unobserved:
+            self.seen_users, self.seen_items = np.ones_like(self.seen_users), np.ones_like(self.seen_items)
+            self.mass = self.mass + self.unobserved * (table.n_items - rows.counts)
 
-    @cached_property
-    def by_items(self) -> NDArray[Any]:
-        """Where the entries by items stand among those by users."""
-        return counting_order(self.observations.rows.indices, self.observations.n_items)
+    def sweep(self, state: ChainState, index: int, *, learning: bool) -> ChainState:
+        """Draw psis, thetas and what answers have of their own, each given the rest.
 
-    def codes(self, psi: Floats) -> Codes:
-        """Return the numbers of psi's levels, which are known of what was drawn last."""
-        if self._drawn is not None and self._drawn[0] is psi:
-            return self._drawn[1]
-        return nearest(psi, self.levels)
+        While `learning`, the priors of theta and psi are drawn too.
+        """
+        self.observations.rows.check_intact()
+        rng, kind, levels = generator(self.seed, PRIORS, index), self.kind, self.levels
+        state, rows, columns = kind.told(self, state, index)
 
-    def decoded(self, codes: Codes) -> Floats:
-        """Return psi drawn as numbers of levels."""
-        psi: Floats = self.levels[codes]
-        self._drawn = psi, codes
-        return psi
+        prior = (state.psi_prior.centre, state.psi_prior.precision)
+        draw = kind.psis(columns, state.theta, state.noise, levels, prior, self.unobserved, ROUNDS)
+        costs = (_LEVEL_COST * self.n_events, 2 * len(levels))
+        codes = self._drawn(draw, nearest(state.psi, levels), columns, index, ITEM_SIDE, costs)
+        psi: Floats = levels[codes]
 
-    @property
-    def positions(self) -> Floats:
-        """Where the levels stand in the items' normal prior."""
-        return self.levels
+        draw = kind.thetas(rows, psi, state.noise, levels, kind.theta_prior(state), self.unobserved)
+        theta = self._drawn(draw, state.theta, rows, index, USER_SIDE, (self.n_events**2, _THETA_COST))
+
+        state = kind.redrawn(self, replace(state, theta=theta, psi=psi), rows, index, rng, learning=learning)
+        if not learning:
+            return state
+        theta_prior = kind.learned_theta_prior(self, state, rng)
+        psi_prior = state.psi_prior.learned(kind.positions(levels)[codes], self.seen_items, self.psi_variance, rng)
+        return replace(state, theta_prior=theta_prior, psi_prior=psi_prior)
+
+    def _drawn(
+        self, draw: Callable[..., None], now: NDArray[Any], view: View, index: int, side: int, costs: tuple[int, int]
+    ) -> NDArray[Any]:
+        """Draw all rows of a side, on all threads."""
+        fresh, seeds = np.empty_like(now), self.row_seeds(index, side)
+        self.deal(lambda first, last: draw(now, seeds[first:last], first, last, fresh), view, *costs)
+        return fresh
+
+    def deal(self, share: Callable[[int, int], None], view: View, *costs: int) -> None:
+        """Go through the rows of a side of the table, on all threads."""
+        self.dealer.deal(share, len(view.indptr) - 1, 1, view.indptr, *costs)
+
+    def row_seeds(self, index: int, side: int) -> NDArray[np.uint64]:
+        """Return the seeds of all items in a sweep, or of all users, for whom there are several streams."""
+        n_rows = self.observations.n_items if side == ITEM_SIDE else self.observations.n_users
+        return row_seeds(self.seed, index, side, np.arange(n_rows))
+
+    def residuals(self, theta: Floats, psi: Floats, rows: View) -> Floats:
+        """Return each user's residual sum of squares, of answers not given by their weight."""
+        squares = np.empty(len(theta))
+        self.deal(lambda *some: residual_squares(*entries(rows), theta, psi, *some, squares), rows, 16 * self.n_events)
+        if self.unobserved:
+            said = np.empty(len(theta))
+            nothing = (rows.indptr, rows.indices, np.zeros_like(rows.values), np.empty(0))
+            residual_squares(*nothing, theta, psi, 0, len(theta), said)
+            squares = squares + self.unobserved * np.maximum(((theta @ (psi.T @ psi)) * theta).sum(axis=1) - said, 0.0)
+        return squares
+
+    def sample(self, state: ChainState) -> Sample:
+        """Return the model of a state."""
+        psi, noise = state.psi.astype(np.float32), state.noise.astype(np.float32)
+        return Sample(on_grid(state.theta), psi, noise, self.kind.numbers(state))
 
     def first_theta_prior(self, concentration: float) -> ThetaPrior:
         """Return the prior of theta before anything is learned."""
@@ -144,25 +155,31 @@ class Chain(ABC):
         """Return the prior of psi before anything is learned."""
         return PsiPrior.start(self.features.items, self.n_events, mean, self.features.item_blocks)
 
-    @property
-    def from_factors(self) -> bool:
-        """Whether chains start from factors without the simplex: these settle in a few sweeps, psi in hundreds."""
-        return False
+    @cached_property
+    def by_items(self) -> NDArray[Any]:
+        """Where the entries by items stand among those by users."""
+        return counting_order(self.observations.rows.indices, self.observations.n_items)
 
-    @abstractmethod
-    def priors(self, state: ChainState) -> dict[str, float]:
-        """Return the numbers that `prior_names` names."""
 
-    def row_seeds(self, index: int, side: int) -> NDArray[np.uint64]:
-        """Return the seeds of all users or items in a sweep."""
-        n_rows = self.observations.n_users if side == USER_SIDE else self.observations.n_items
-        return row_seeds(self.seed, index, side, np.arange(n_rows))
+@dataclass(frozen=True, eq=False)
+class ChainSource:
+    """What chains of a fit are made of: a plan, a table, what is known of its users and items, and a seed."""
 
-    def sample(self, state: ChainState) -> Sample:
-        """Return the model of a state."""
-        psi, noise = state.psi.astype(np.float32), state.noise.astype(np.float32)
-        return Sample(on_grid(state.theta), psi, noise, self.priors(state))
+    plan: Plan
+    table: Observations
+    features: Features
+    seed: int
 
-    @abstractmethod
-    def sweep(self, state: ChainState, index: int, *, learning: bool) -> ChainState:
-        """Draw everything once; the priors of theta and psi are learned only while `learning`."""
+    def chain(self, number: int, dealer: Threads) -> Chain:
+        """Make a chain. Chains of one seed must not share streams with those of the next."""
+        return Chain(self.plan, self.table, self.features, (self.seed * 1_000_003 + number) % 2**63, dealer)
+
+
+def swept(chain: Chain, state: ChainState, sweeps: range, plan: Plan) -> tuple[ChainState, list[Sample]]:
+    """Go through some sweeps; return where the chain is, and the models of those that the plan keeps."""
+    kept = []
+    for index in sweeps:
+        state = chain.sweep(state, index, learning=plan.learns(index))
+        if plan.keeps(index):
+            kept.append(chain.sample(state))
+    return state, kept

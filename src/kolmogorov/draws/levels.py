@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 
 from kolmogorov._support.typing import Floats
 from kolmogorov.data import Observations
-from kolmogorov.draws.emission import NEARLY_SURE
 
 #: An item's value in an event is kept as one byte; a reach of ten scales either way is beyond all use. By judgement.
 MOST_LEVELS, FURTHEST_LEVEL = 64, 10.0
+#: The paper's two levels where answers are yes and no: one answer in a hundred goes against its event. By judgement.
+NEARLY_SURE = np.array([0.01, 0.99])
 #: The step of a grid where the ratings' own is finer or coarser, with the two between which that serves. By judgement.
 _USUAL_STEP, _FINEST_STEP, _COARSEST_STEP = 0.2, 0.15, 0.25
 #: Ratings looked at to find their step. By judgement.

@@ -1,34 +1,30 @@
-"""Users and items that were not there when chains were run: drawn given each draw, and averaged."""
+"""Users and items that were not there when chains were run: drawn given each draw, or placed by their attributes.
+
+Chains use attributes beside the pattern of the table, which says most of what attributes would say alone. Of a user or
+an item without observations there is no pattern, so that thetas and psis are explained by attributes once more, when
+chains are through.
+"""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kolmogorov._support.seeds import mixed, row_seeds
 from kolmogorov._support.threads import Threads, one_blas_thread
-from kolmogorov._support.typing import Floats
+from kolmogorov._support.typing import Floats, Rows
+from kolmogorov.data.attributes import Attributes, Newcomers, TableAttributes
+from kolmogorov.data.changes import with_ids
 from kolmogorov.data.view import View
-from kolmogorov.descent.fitted import NOISE
-from kolmogorov.descent.problem import ITEM_SIDE, USER_SIDE
-from kolmogorov.draws.chain import USER_ROUNDS, Codes, psi_variance
-from kolmogorov.draws.emission import CHANCES, POSITION
-from kolmogorov.draws.emission_kernels import draw_emissions, settle_emitted
-from kolmogorov.draws.gaussian import corrected, prior_with_noes
-from kolmogorov.draws.gaussian_kernels import draw_psis, draw_thetas
-from kolmogorov.draws.hidden import draw_hidden
+from kolmogorov.data.vocabulary import Vocabulary
+from kolmogorov.descent.attributes import Attributed, carried, moved_rows
+from kolmogorov.descent.problem import ITEM_SIDE
 from kolmogorov.draws.levels import nearest
-from kolmogorov.draws.posterior import Posterior
-from kolmogorov.draws.priors import usual_precision
-
-#: Sweeps over a new row for each draw, and how many of the last are averaged. By judgement.
-_SWEEPS, _LAST = 12, 8
-#: The same where an event is drawn for every answer: from one event to another there is a longer way. By judgement.
-_ANSWER_SWEEPS, _LAST_ANSWERS = 120, 80
-#: Rounds over the levels of a new item. By judgement.
-_ROUNDS = 12
+from kolmogorov.draws.likelihood import same_seeds
+from kolmogorov.draws.posterior import Posterior, on_grid
+from kolmogorov.draws.priors import shrunk_slopes, usual_precision
 
 
 def new_thetas(posterior: Posterior, view: View, n_jobs: int | None) -> Floats:
@@ -37,85 +33,17 @@ def new_thetas(posterior: Posterior, view: View, n_jobs: int | None) -> Floats:
     For each draw a row is drawn some times given that draw's psis, and the mean of the last ones is taken. A row
     without entries gets the population's.
     """
-    parts = []
+    parts, kind, levels = [], posterior.kind, posterior.levels
+    answers = kind.entering(view)
     with one_blas_thread(), Threads(n_jobs) as dealer:
         for k in range(posterior.n_draws):
             population = posterior.theta[k, posterior.user_seen].mean(axis=0, dtype=np.float64)
-            noisy, hidden = posterior.likelihood == "gaussian", posterior.hidden
-            make = _noisy_thetas if noisy else _hiding_thetas if hidden else _answering_thetas
-            theta = make(posterior, k, view, population, dealer)
+            prior = (concentration(posterior, k, population), population)
+            given = (posterior.psi[k].astype(np.float64), float(posterior.noise[k].mean()), levels, prior)
+            theta = kind.settled_thetas(k, answers, *given, posterior.unobserved, dealer)
             theta[view.counts == 0] = population / population.sum()
             parts.append(theta / posterior.n_draws)
     return np.concatenate(parts, axis=1)
-
-
-def _noisy_thetas(posterior: Posterior, k: int, view: View, population: Floats, dealer: Threads) -> Floats:
-    n = view.counts.size
-    precision = np.full(n, 1.0 / (float(posterior.noise[k].mean())))
-    psi = posterior.psi[k].astype(np.float64)
-    whole = posterior.unobserved * psi.T @ psi if posterior.unobserved else np.empty((0, 0))
-    given = (*corrected(view, posterior.unobserved), precision, psi, whole)
-    prior = (concentration(posterior, k, population), np.tile(population, (n, 1)), USER_ROUNDS)
-    return _averaged(lambda theta, *rows: draw_thetas(*given, theta, *prior, *rows), k, n, population, dealer)
-
-
-def _hiding_thetas(posterior: Posterior, k: int, view: View, population: Floats, dealer: Threads) -> Floats:
-    n = view.counts.size
-    psi = posterior.psi[k].astype(np.float64)
-    prior = (concentration(posterior, k, population), np.tile(population, (n, 1)), USER_ROUNDS)
-    given = (np.full(n, 1.0 / NOISE), psi, np.empty((0, 0)))
-    ratings = np.empty(view.values.size)
-
-    def sweep(theta: Floats, seeds: NDArray[np.uint64], first: int, last: int, out: Floats) -> None:
-        draw_hidden(*_entries(view), theta, psi, mixed(seeds), first, last, ratings)
-        table = (view.indptr, view.indices, ratings, view.weights)
-        draw_thetas(*table, *given, theta, *prior, seeds, first, last, out)
-
-    return _averaged(sweep, k, n, population, dealer)
-
-
-def _answering_thetas(posterior: Posterior, k: int, view: View, population: Floats, dealer: Threads) -> Floats:
-    alpha = concentration(posterior, k, population) * population
-    table = (view.indptr, view.indices, (view.values > 0.5).astype(np.uint8), view.weights)
-    codes = _codes(posterior, k)
-    seeds = row_seeds(k, 0, USER_SIDE, np.arange(_ANSWER_SWEEPS))
-    theta = np.tile(population, (view.counts.size, 1))
-    found = np.empty_like(theta)
-
-    def share(first: int, last: int) -> None:
-        settle_emitted(*table, codes, CHANCES, theta, alpha, seeds, _LAST_ANSWERS, first, last, found)
-
-    dealer.deal(share, len(theta), 1, view.indptr, 16 * _ANSWER_SWEEPS * population.size)
-    return found
-
-
-def _averaged(sweep: Any, k: int, n: int, population: Floats, dealer: Threads) -> Floats:
-    """Draw rows again and again from the population on; return the mean of the last draws."""
-    total = np.zeros((n, population.size))
-
-    def share(first: int, last: int) -> None:
-        theta, out = np.tile(population, (n, 1)), np.empty_like(total)
-        for index in range(_SWEEPS):
-            sweep(theta, _seeds(k, index, USER_SIDE, last - first), first, last, out)
-            theta[first:last] = out[first:last]
-            if index >= _SWEEPS - _LAST:
-                total[first:last] += theta[first:last] / _LAST
-
-    dealer.deal(share, n, population.size**2)
-    return total
-
-
-def _seeds(draw: int, sweep: int, side: int, n: int) -> NDArray[np.uint64]:
-    """Return the same seed for every row: where a new row stands among others must not matter."""
-    return np.repeat(row_seeds(draw, sweep, side, np.zeros(1, dtype=np.int64)), n)
-
-
-def _entries(view: View) -> tuple[Any, ...]:
-    return view.indptr, view.indices, view.values, view.weights
-
-
-def _codes(posterior: Posterior, k: int) -> NDArray[np.uint8]:
-    return nearest(posterior.psi[k], posterior.levels)
 
 
 def concentration(posterior: Posterior, k: int, population: Floats) -> float:
@@ -130,65 +58,155 @@ def concentration(posterior: Posterior, k: int, population: Floats) -> float:
 def new_psis(posterior: Posterior, view: View) -> NDArray[Any]:
     """Return psis for the rows of `view`, whose partners are the model's users: all draws side by side.
 
-    Before its ratings are looked at, a new item is what the items known are on average.
+    Before its ratings are looked at, a new item is what the items known are on average, as far off as these are.
     """
+    found, n, kind, levels = [], view.counts.size, posterior.kind, posterior.levels
+    answers, position, (sweeps, rounds) = kind.entering(view), kind.positions(levels), kind.new_item_rounds
     with one_blas_thread():
-        return np.concatenate([_new_psis(posterior, view, k) for k in range(posterior.n_draws)], axis=1)
+        for k in range(posterior.n_draws):
+            known = position[nearest(posterior.psi[k], levels)[posterior.item_seen]]
+            mean = known.mean(axis=0)
+            precision = usual_precision(known - mean, kind.psi_variance(posterior.unobserved))
+            theta, noise = (part[k].astype(np.float64) for part in (posterior.theta, posterior.noise))
+            prior = (np.tile(mean, (n, 1)), precision)
+            draw = kind.new_psis(answers, theta, noise, levels, prior, posterior.unobserved, rounds)
+            codes = nearest(prior[0], position)
+            for index in range(sweeps):
+                fresh = np.empty_like(codes)
+                draw(codes, same_seeds(k, index, ITEM_SIDE, n), 0, n, fresh)
+                codes = fresh
+            found.append(levels[codes].astype(np.float32))
+    return np.concatenate(found, axis=1)
 
 
-def _new_psis(posterior: Posterior, view: View, k: int) -> NDArray[Any]:
-    """Draw psis around the mean item of the draw, as far off as its items are from it."""
-    n = view.counts.size
-    noisy, hidden = posterior.likelihood == "gaussian", posterior.hidden
-    position = posterior.levels if noisy or hidden else POSITION
-    known = position[_codes(posterior, k)[posterior.item_seen]]
-    usual = psi_variance(noisy=noisy and not posterior.unobserved, hidden=hidden)
-    prior = (np.tile(known.mean(axis=0), (n, 1)), usual_precision(known - known.mean(axis=0), usual))
-    make = _noisy_psis if noisy else _hiding_psis if hidden else _answering_psis
-    return posterior.levels[make(posterior, k, view, nearest(prior[0], position), prior)].astype(np.float32)
+# --- rows of which attributes are all that is known -------------------------------------------------------------------
 
 
-def _noisy_psis(posterior: Posterior, k: int, view: View, start: Codes, prior: tuple[Floats, Floats]) -> Codes:
-    n, theta = view.counts.size, _theta(posterior, k)
-    precision = 1.0 / posterior.noise[k].astype(np.float64)
-    if posterior.unobserved:
-        prior = prior_with_noes(*prior, posterior.unobserved * (precision * theta.T) @ theta)
-    table, given = corrected(view, posterior.unobserved), (precision, theta, start, posterior.levels, *prior, _ROUNDS)
-    fresh = np.empty_like(start)
-    draw_psis(*table, *given, _seeds(k, 0, ITEM_SIDE, n), 0, n, fresh)
-    return fresh
+def attributed(posterior: Posterior, known: TableAttributes) -> Posterior:
+    """Return draws that know what attributes say, and in which rows without observations are placed by them."""
+    rng = np.random.default_rng(0)
+    # Where only yes is recorded, no row is placed.
+    placing = not posterior.unobserved
+    if known.users is not None:
+        side = _learned(known.users, posterior.theta, posterior.user_seen.astype(np.float64), rng)
+        unseen = np.flatnonzero(known.users.known & ~posterior.user_seen & placing)
+        posterior = _with_users(posterior, side, unseen, known.users.values[unseen])
+    if known.items is not None:
+        # Answers are given to items that many answer, and these are liked more: an item weighs as many as it has.
+        side = _learned(known.items, posterior.psi, posterior.item_counts, rng)
+        unseen = np.flatnonzero(known.items.known & ~posterior.item_seen & placing)
+        posterior = _with_items(posterior, side, unseen, known.items.values[unseen])
+    return posterior.checked()
 
 
-def _hiding_psis(posterior: Posterior, k: int, view: View, start: Codes, prior: tuple[Floats, Floats]) -> Codes:
-    theta, levels, ratings = _theta(posterior, k), posterior.levels, np.empty(view.values.size)
-    known = (np.full(len(theta), 1.0 / NOISE), theta)
+def introduced(posterior: Posterior, users: Newcomers | None, items: Newcomers | None) -> Posterior:
+    """Return draws that also know users and items of whom or which there are only attributes.
 
-    def sweep(codes: Codes, seeds: NDArray[np.uint64], last: int, out: Codes) -> None:
-        draw_hidden(*_entries(view), levels[codes], theta, mixed(seeds), 0, last, ratings)
-        table = (view.indptr, view.indices, ratings, view.weights)
-        draw_psis(*table, *known, codes, levels, *prior, 1, seeds, 0, last, out)
+    Ids that were observed stay where they are.
+    """
+    new_users, new_items = (
+        Vocabulary(known.ids[:0]) if new is None else new.ids
+        for new, known in ((users, posterior.users), (items, posterior.items))
+    )
+    table, before_users, before_items = with_ids(posterior.training, new_users, new_items)
+    fresh = before_users < 0
+    noise = posterior.noise[:, np.maximum(before_users, 0)]
+    unknown = np.array([len(posterior.users)])
+    noise[:, fresh] = posterior.noise_of(unknown)
+    found = replace(
+        posterior,
+        theta=posterior.theta[:, np.maximum(before_users, 0)],
+        psi=posterior.psi[:, np.maximum(before_items, 0)],
+        noise=noise,
+        training=table.over(),
+        user_attributes=_moved(posterior.user_attributes, before_users),
+        item_attributes=_moved(posterior.item_attributes, before_items),
+    )
+    if users is not None and found.user_attributes is not None:
+        rows = found.users.translate(new_users)
+        chosen = ~found.user_seen[rows]
+        found = _with_users(found, found.user_attributes, rows[chosen], users.values[chosen])
+    if items is not None and found.item_attributes is not None:
+        rows = found.items.translate(new_items)
+        chosen = ~found.item_seen[rows]
+        found = _with_items(found, found.item_attributes, rows[chosen], items.values[chosen])
+    return found.checked()
 
-    return _settled(sweep, k, start)
+
+def _learned(known: Attributes, factors: NDArray[Any], weights: NDArray[Any], rng: np.random.Generator) -> Attributed:
+    """Explain thetas or psis by attributes, in each draw; rows of weight 0 are left out."""
+    seen = weights > 0
+    weights = weights[seen] / weights.sum()
+    effective = 1.0 / float((weights**2).sum())
+    values = known.values[seen]
+    usual = weights @ values
+    apart = values - usual
+    weighted = effective * weights[:, None] * apart
+    gram = weighted.T @ apart
+    slopes = np.empty((len(factors), 1 + values.shape[1], factors.shape[2]))
+    left, drawn_slopes = np.empty((len(factors), factors.shape[2])), slopes[:, 1:].copy()
+    for k, drawn in enumerate(factors):
+        rows = drawn[seen].astype(np.float64)
+        mean = weights @ rows
+        rows -= mean
+        total = effective * float(weights @ (rows**2).sum(axis=1))
+        own, spread = shrunk_slopes(gram, weighted.T @ rows, total, effective, known.blocks)
+        slopes[k, 0], slopes[k, 1:] = mean - usual @ own, own
+        some = int(rng.choice(len(rows), p=weights))
+        left[k] = rows[some] - apart[some] @ own
+        rows -= apart @ own
+        random = np.random.default_rng((1, k)).standard_normal(own.shape)
+        drawn_slopes[k] = own + _root(spread) @ random @ _root((rows * weights[:, None]).T @ rows)
+    nothing = np.empty((len(factors), 0, factors.shape[2]), dtype=np.float32)
+    numbers = slopes.astype(np.float32), drawn_slopes.astype(np.float32), left.astype(np.float32)
+    return Attributed(known.columns, *numbers, known.values.astype(np.float32), np.empty(0, dtype=np.int64), nothing)
 
 
-def _answering_psis(posterior: Posterior, k: int, view: View, start: Codes, prior: tuple[Floats, Floats]) -> Codes:
-    theta, given = _theta(posterior, k), (CHANCES, POSITION, *prior)
-    answers = (view.indptr, view.indices, (view.values > 0.5).astype(np.uint8), view.weights)
-
-    def sweep(codes: Codes, seeds: NDArray[np.uint64], last: int, out: Codes) -> None:
-        draw_emissions(*answers, theta, codes, *given, seeds, 0, last, out)
-
-    return _settled(sweep, k, start)
+def _root(covariance: Floats) -> Floats:
+    """Return the symmetric square root of a covariance."""
+    squares, vectors = np.linalg.eigh(covariance)
+    found: Floats = (vectors * np.sqrt(np.maximum(squares, 0.0))) @ vectors.T
+    return found
 
 
-def _settled(sweep: Any, k: int, codes: Codes) -> Codes:
-    """Draw items again and again; return the last draws."""
-    fresh = np.empty_like(codes)
-    for index in range(_ROUNDS):
-        sweep(codes, _seeds(k, index, ITEM_SIDE, len(codes)), len(codes), fresh)
-        codes, fresh = fresh, codes
-    return codes
+def _with_users(posterior: Posterior, side: Attributed, rows: Rows, values: Floats) -> Posterior:
+    """Place users by their attributes."""
+    said = side.placed(values).astype(np.float64)
+    theta = posterior.theta.copy()
+    for k, centre in enumerate(said):
+        theta[k, rows] = on_grid(_on_simplex(centre + side.apart[k]))
+    return replace(posterior, theta=theta, user_attributes=_with_rows(side, rows, values, _on_simplex(said)))
 
 
-def _theta(posterior: Posterior, k: int) -> Floats:
-    return np.ascontiguousarray(posterior.theta[k], dtype=np.float64)
+def _with_items(posterior: Posterior, side: Attributed, rows: Rows, values: Floats) -> Posterior:
+    """Place items by their attributes."""
+    said = side.placed(values).astype(np.float64)
+    psi = posterior.psi.copy()
+    psi[:, rows] = posterior.levels[nearest(said + side.apart[:, None], posterior.levels)]
+    return replace(posterior, psi=psi, item_attributes=_with_rows(side, rows, values, said))
+
+
+def _with_rows(side: Attributed, rows: Rows, values: Floats, centre: Floats) -> Attributed:
+    """Add rows that are placed; one that was placed before is placed anew."""
+    stays = ~np.isin(side.rows, rows)
+    placed = np.concatenate([side.rows[stays], rows])
+    centres = np.concatenate([side.centre[:, stays], centre.astype(np.float32)], axis=1)
+    order = np.argsort(placed)
+    every = side.values.copy()
+    every[rows] = values
+    return replace(side, values=every, rows=placed[order], centre=centres[:, order])
+
+
+def _moved(side: Attributed | None, before: Rows) -> Attributed | None:
+    """Return a side whose rows are others now; `before` are those of each row now."""
+    if side is None:
+        return None
+    rows, stays = moved_rows(side.rows, before)
+    return replace(side, values=carried(side.values, before), rows=rows, centre=side.centre[:, stays])
+
+
+def _on_simplex(theta: Floats) -> Floats:
+    """Cut what lies beyond the simplex."""
+    cut = np.maximum(theta, 0.0)
+    found: Floats = cut / cut.sum(axis=-1, keepdims=True)
+    return found

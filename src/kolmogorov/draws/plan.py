@@ -1,4 +1,7 @@
-"""What is to be sampled: how many chains of which kind, how long, which sweeps are kept; and what suits a table."""
+"""What is sampled: how many chains, how long, on which levels, which sweeps are kept; and what suits a table.
+
+Here is also all that a benchmark chose; other constants, by judgement, stand where they are used.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +11,31 @@ import numpy as np
 
 from kolmogorov._support.typing import Floats
 from kolmogorov.data import Observations
+from kolmogorov.draws.likelihood import Gaussian, kind_of
 
-#: Events for each rating that a row has on average, on the side that has more rows. By judgement.
-_EVENTS_PER_RATING = 1.25
-#: Chains that a single model is learned from: `benchmarks/one_model.py choices`.
+#: `benchmarks/one_model.py choices`: chains that a single model is learned from.
 SHORT_CHAINS, SHORT_BURN_IN, SHORT_SAMPLES = 2, 50, 20
-#: Numbers that their draws hold at most: a gigabyte.
-SHORT_ROOM = 1 << 28
-#: Share of the sweeps that fit into a given time which are not kept. By judgement.
+#: `benchmarks/update.py`, seed 0, and one more split of MovieLens 100K: sweeps before the first that is kept, those
+#: that are kept, and the share of equal shares in a theta where chains start from what was learned before: thetas of a
+#: model lie near the edges of the simplex, and chains further inside.
+WARM_BURN_IN, WARM_SAMPLES, WARM_BLUR = 10, 20, 0.2
+#: `benchmarks/planted.py`, tables of seed 100, and votes of the General Assembly before 2000: events for each factor,
+#: some being spent on the corners of the simplex. Averages over chains bear more of them where a table of ratings is
+#: filled by at least the last of these shares, and fewer of yes and no, where being sure and wrong costs most.
+PER_FACTOR, PER_FACTOR_DENSE, PER_FACTOR_YES, DENSE = 1.5, 2.0, 1.2, 0.4
+#: The same: with fewer events hardly any table is told better, with more a few thousandths of the error cost as much
+#: time again.
+FEWEST_EVENTS, MOST_EVENTS = 4, 48
+
+#: Numbers of factors that are tried; the first factor is the mean. By judgement, as all that follows.
+TRIED = (2, 3, 4, 6, 8, 12, 16, 24, 32)
+#: Ratings below which nothing can be held out, and above which trying factors would take longer than it is worth.
+LEAST_RATINGS, MOST_RATINGS = 200, 2_000_000
+#: Numbers that the draws a single model is learned from hold at most: a gigabyte. And the fewest draws of a chain.
+SHORT_ROOM, _FEWEST_SAMPLES = 1 << 28, 5
+#: Events for each rating that a row has on average, on the side that has more rows.
+_EVENTS_PER_RATING = 1.25
+#: Share of the sweeps that fit into a given time which are not kept.
 _BURN_IN_SHARE = 0.6
 #: Numbers of chains after which one looks whether they are enough: the same however many run side by side.
 LOOKS = (2, 4)
@@ -39,10 +59,16 @@ class Plan(Sizes):
 
     likelihood: str
     levels: Floats
+    #: Of theta's normal prior; None learns it.
     concentration: float | None = None
     unobserved: float = 0.0
     #: Chains are enough when more would take no larger share of the squared error away; at 0 all are run.
     enough: float = 0.0
+
+    @property
+    def kind(self) -> Gaussian:
+        """What answers mean."""
+        return kind_of(self.likelihood, self.levels)
 
     @property
     def n_sweeps(self) -> int:
@@ -76,6 +102,9 @@ class Plan(Sizes):
         return replace(self, burn_in=burn_in, thin=thin, n_samples=n_samples)
 
 
+# --- what suits a table -----------------------------------------------------------------------------------------------
+
+
 def likelihood_of(table: Observations) -> str:
     """Return the likelihood that suits a table: yes and no where it holds nothing else, as often as weights say."""
     whole = table.weights is None or bool((table.weights == np.floor(table.weights)).all())
@@ -102,32 +131,27 @@ def suited(table: Observations, *, answers: bool, only_yes: bool = False) -> Siz
     if not answers and not only_yes:
         most = _between(_EVENTS_PER_RATING * n / max(table.n_users, table.n_items, 1), least, most)
     n_events = min(_between(per * (n / 5000.0) ** 0.2, least, most), max(2, min(table.n_users, table.n_items)))
-    many = n >= (100_000 if answers else 300_000)
     return Sizes(
         n_events=n_events,
-        n_chains=4 if many else 8,
+        n_chains=4 if n >= (100_000 if answers else 300_000) else 8,
         burn_in=100,
         n_samples=20,
         thin=4,
-        n_features=feature_count(table),
+        # What the pattern of so many ratings can say something by.
+        n_features=_between(30.0 * (n / 80_000.0) ** 0.3, 5, 60),
     )
 
 
-def short(table: Observations) -> Sizes:
+def short(table: Observations, n_events: int) -> Sizes:
     """Return what is enough to complete a table from which one model is learned: two chains of some ninety sweeps.
 
     They complete it nearly as well as those of `suited`, and the one model keeps less than what they lose. Of very many
-    rows fewer draws are kept, so that these stay within a gigabyte or so.
+    rows fewer draws are kept, so that theta, psi and the noise of all stay within a gigabyte.
     """
-    usual = suited(table, answers=False)
-    room = SHORT_ROOM // max(SHORT_CHAINS * usual.n_events * (table.n_users + table.n_items), 1)
-    n_samples = _between(float(room), 5, SHORT_SAMPLES)
-    return replace(usual, n_chains=SHORT_CHAINS, burn_in=SHORT_BURN_IN, n_samples=n_samples, thin=2)
-
-
-def feature_count(table: Observations) -> int:
-    """Return how many features of the pattern a table can say something by."""
-    return _between(30.0 * (len(table) / 80_000.0) ** 0.3, 5, 60)
+    held = n_events * (table.n_users + table.n_items) + table.n_users
+    n_samples = _between(float(SHORT_ROOM // max(SHORT_CHAINS * held, 1)), _FEWEST_SAMPLES, SHORT_SAMPLES)
+    lengths = {"n_chains": SHORT_CHAINS, "burn_in": SHORT_BURN_IN, "n_samples": n_samples, "thin": 2}
+    return replace(suited(table, answers=False), n_events=n_events, **lengths)
 
 
 def _between(value: float, low: int, high: int) -> int:

@@ -9,8 +9,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
 
+from kolmogorov._support.jit import kernel
 from kolmogorov._support.threads import Threads, deal_pairs, one_blas_thread
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov._support.validation import (
@@ -24,29 +24,29 @@ from kolmogorov._support.validation import (
 from kolmogorov.data import Observations
 from kolmogorov.descent.attributes import Attributed, Side, with_centres
 from kolmogorov.descent.files import TRAINING, Arrays, Parts, Schema, count, restored_training, stored_training
-from kolmogorov.descent.fitted import Factors, Trained, answer_shares, overlap
-from kolmogorov.draws.averages import (
-    draw_products,
-    low_quantile,
-    mean_products,
-    mixture_quantile,
-)
-from kolmogorov.draws.emission import NEARLY_SURE, chances_of_yes, hides_ratings
-from kolmogorov.draws.levels import FURTHEST_LEVEL, MOST_LEVELS, are_levels, middles, nearest
+from kolmogorov.descent.fitted import Factors, Trained, overlap
+from kolmogorov.draws.levels import FURTHEST_LEVEL, MOST_LEVELS, NEARLY_SURE, are_levels, nearest
+from kolmogorov.draws.likelihood import Gaussian, draw_products, kind_of
 from kolmogorov.errors import InvariantError
 
 #: Numbers of draws times all items that one thread goes through before others could have begun; by judgement, as all
-#: sizes here. Items gone through at once are so many that their share of scratch
-#: comes to this, and users so many that what all draws say of these items stays near.
+#: sizes here. Items gone through at once are so many that their share of scratch comes to this, and users so many that
+#: what all draws say of these items stays near.
 _MANY, _ITEM_ENTRIES, _SOME = 1 << 22, 1 << 9, 8
 #: Pairs of users and items at which draws are compared.
 _PAIRS = 1_000
 #: Of the grid, from 0 to 1: the finest power of two that two bytes hold.
 STEPS = 1 << 15
-#: Pairs times draws held at once, by judgement: 32 MB.
+#: Pairs times draws held at once: 32 MB.
 _BLOCK = 1 << 22
-# A sum of probabilities may miss the tail by rounding, and answers come through divisions.
-_ROUNDING, _NEAR = 1e-12, 1e-9
+#: Pairs whose smallest draws are sought at once: some kilobytes, which the nearest cache holds.
+_SIDE_BY_SIDE = 64
+#: For draws that are not kept.
+_NO_ROOM = np.empty((0, 0))
+#: Answers come through divisions.
+_NEAR = 1e-9
+#: Shares that are nearer to 0 or 1 are rounding.
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,54 +95,65 @@ class Posterior(Trained):
         return self.theta.shape[2]
 
     @property
-    def hidden(self) -> bool:
-        """Whether what a draw says is a rating, hidden behind yes and no, and not a chance."""
-        return hides_ratings(self.likelihood, self.levels)
+    def kind(self) -> Gaussian:
+        """What answers mean."""
+        return kind_of(self.likelihood, self.levels)
 
     # --- predictions ----------------------------------------------------------------------------------------------
 
     @cached_property
-    def _theta(self) -> NDArray[np.float32]:
-        """Theta with one more row per draw, the population; users placed by attributes are where these say."""
-        return with_centres(np.concatenate([self.theta, self._population[:, None]], axis=1), self.user_attributes)
-
-    @cached_property
-    def _population(self) -> NDArray[np.float32]:
-        """The mean theta of each draw over the users observed."""
+    def population(self) -> NDArray[np.float32]:
+        """The mean theta of each draw over the users observed; [n_draws, D]."""
         return np.asarray(self.theta[:, self.user_seen].mean(axis=1))
 
     @cached_property
-    def _psi(self) -> NDArray[np.float32]:
-        """Psi as numbers with one more row per draw, the average over items; items placed are where attributes say."""
-        mean = self.psi[:, self.item_seen].mean(axis=1, keepdims=True, dtype=np.float32)
-        return with_centres(np.concatenate([self.psi, mean], axis=1, dtype=np.float32), self.item_attributes)
+    def mean_item(self) -> NDArray[np.float32]:
+        """The mean psi of each draw over the items observed; [n_draws, D]."""
+        return np.asarray(self.psi[:, self.item_seen].mean(axis=1, dtype=np.float32))
+
+    @cached_property
+    def placed_theta(self) -> NDArray[np.float32]:
+        """Theta, but users placed by attributes are where these say, and not around there."""
+        return self.theta if self.user_attributes is None else with_centres(self.theta.copy(), self.user_attributes)
+
+    @cached_property
+    def placed_psi(self) -> NDArray[np.float32]:
+        """Psi, but items placed by attributes are where these say."""
+        return self.psi if self.item_attributes is None else with_centres(self.psi.copy(), self.item_attributes)
 
     @property
     def factors(self) -> Factors:
         """What predictions are means of products of."""
-        return Factors(self._theta, self._psi, self.hidden)
+        return Factors(self.placed_theta, self.placed_psi, self.kind.hidden, (self.population, self.mean_item))
 
     @cached_property
-    def anyone(self) -> tuple[NDArray[np.float32], NDArray[np.float32], Floats]:
-        """Theta, psi and noise's deviation in which an unknown user or item is, in each draw, some observed one.
+    def anyone(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The user and the item that an unknown one is, in each draw: some observed one.
 
-        Their mean says what to expect of an unknown one; for how far off it may be, they have to differ. Those that
-        attributes place are as far from there as some observed one is.
+        Means say what to expect of an unknown one; for how far off it may be, they have to differ.
         """
         rng = np.random.default_rng(0)
-        theta, psi = self._theta.copy(), self._psi.copy()
-        theta[:, :-1], psi[:, :-1] = self.theta, self.psi
-        deviation = np.sqrt(np.concatenate([self.noise, self.noise[:, :1]], axis=1).astype(np.float64))
-        for k in range(self.n_draws):
-            user = rng.choice(np.flatnonzero(self.user_seen))
-            theta[k, -1], deviation[k, -1] = theta[k, user], deviation[k, user]
-            psi[k, -1] = psi[k, rng.choice(np.flatnonzero(self.item_seen))]
-        return theta, psi, deviation
+        seen = np.flatnonzero(self.user_seen), np.flatnonzero(self.item_seen)
+        found = np.array([[rng.choice(rows) for rows in seen] for _ in range(self.n_draws)])
+        return found[:, 0].copy(), found[:, 1].copy()
 
-    @property
-    def noise_deviation(self) -> Floats:
-        """The standard deviation of a user's answers in each draw, with one more for an unknown user."""
-        return self.anyone[2]
+    def noise_of(self, users: Rows) -> NDArray[np.float32]:
+        """Return the variance of users' answers in each draw; [n_draws, n]."""
+        rows = np.where(users == len(self.users), self.anyone[0][:, None], users)
+        return np.take_along_axis(self.noise, rows, axis=1)
+
+    def deviations(self, users: Rows) -> Floats:
+        """Return the standard deviation of users' answers in each draw; [n_draws, n]."""
+        return np.sqrt(self.noise_of(users).astype(np.float64))
+
+    def placed_rows(self, users: Rows, items: Rows) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Return theta and psi of aligned rows in every draw, of the unknown the mean; float32[n_draws, n, D] each."""
+        sides = ((self.placed_theta, self.population, users), (self.placed_psi, self.mean_item, items))
+        theta, psi = (
+            np.where((rows == of.shape[1])[:, None], mean[:, None], of[:, np.minimum(rows, of.shape[1] - 1)])
+            for of, mean, rows in sides
+        )
+        return theta, psi
 
     def at_rows(self, users: Rows, items: Rows) -> Floats:
         """Return the mean over draws for aligned rows."""
@@ -151,44 +162,59 @@ class Posterior(Trained):
     def moments(self, users: Rows, items: Rows) -> tuple[Floats, Floats]:
         """Return mean and standard deviation over draws for aligned rows."""
         users, items = self.known_rows(users, items)
-        mean, deviation = np.empty(users.size), np.empty(users.size)
-        theta, psi, _ = self.anyone
-        deal_pairs(
-            lambda part: mean_products(theta, psi, users[part], items[part], self.hidden, mean[part], deviation[part]),
-            users.size,
-            self.n_draws,
-        )
-        unknown = ~(np.append(self.user_seen, False)[users] & np.append(self.item_seen, False)[items])
-        if unknown.any():
-            expected, nothing = np.empty(int(unknown.sum())), np.empty(int(unknown.sum()))
-            mean_products(self._theta, self._psi, users[unknown], items[unknown], self.hidden, expected, nothing)
-            mean[unknown] = expected
+        _, mean, deviation = self._said(users, items, _NO_ROOM)
+        unknown = np.flatnonzero(~(np.append(self.user_seen, False)[users] & np.append(self.item_seen, False)[items]))
+        for part in self._parts(unknown.size, self.n_events):
+            some = unknown[part]
+            rows, expected, nothing = np.arange(some.size), np.empty(some.size), np.empty(some.size)
+            given = (*self.placed_rows(users[some], items[some]), *self.anyone, rows, rows, self.kind.hidden)
+            draw_products(*given, _NO_ROOM, expected, nothing)
+            mean[some] = expected
         return mean, deviation
 
     def draws(self, users: Rows, items: Rows) -> Floats:
-        """Return what every draw says; float64[n_pairs, n_draws]."""
+        """Return what every draw says, cut to the scale; float64[n_pairs, n_draws]."""
         users, items = self.known_rows(users, items)
-        out = np.empty((users.size, self.n_draws))
-        theta, psi, _ = self.anyone
-        hidden = self.hidden
-        deal_pairs(lambda part: draw_products(theta, psi, users[part], items[part], hidden, out[part]), *out.shape)
+        out, _, _ = self._said(users, items, np.empty((users.size, self.n_draws)))
         return np.clip(out, 0.0, 1.0, out=out)
 
-    def _shares_at_rows(self, users: Rows, items: Rows, points: Floats) -> Floats:
-        """Return the probability of each rating: with normal noise of being nearest to it."""
-        if self.likelihood == "bernoulli":
-            chance = self.at_rows(users, items)
-            return np.column_stack([1.0 - chance, chance]) @ shares(np.array([0.0, 1.0]), points)
+    def _said(self, users: Rows, items: Rows, out: Floats) -> tuple[Floats, Floats, Floats]:
+        """Write what every draw says of known rows, where there is room; return it, its mean and its deviation."""
+        mean, deviation = np.empty(users.size), np.empty(users.size)
+        given, hidden = (self.theta, self.psi, *self.anyone), self.kind.hidden
+
+        def work(part: slice) -> None:
+            draw_products(*given, users[part], items[part], hidden, out[part], mean[part], deviation[part])
+
+        deal_pairs(work, users.size, self.n_draws)
+        return out, mean, deviation
+
+    def dealt(self, users: Rows, items: Rows, work: Callable[[slice, Floats, Floats], None]) -> None:
+        """Call work(part, said, deviation) with parts of pairs, what draws say of them and how far answers lie from it.
+
+        Both are float64[n, n_draws].
+        """
         users, items = self.known_rows(users, items)
-        theta, psi, deviation = self.anyone
-        out = np.zeros((users.size, points.size))
-        ends = middles(points)
-        deal_pairs(
-            lambda part: answer_shares(theta, psi, deviation, users[part], items[part], ends, out[part]),
-            users.size,
-            self.n_draws,
-        )
-        return out
+
+        def deal(part: slice) -> None:
+            said, _, _ = self._said(users[part], items[part], np.empty((users[part].size, self.n_draws)))
+            spread = np.ascontiguousarray(self.deviations(users[part]).T)
+
+            def share(some: slice) -> None:
+                work(slice(part.start + some.start, part.start + some.stop), said[some], spread[some])
+
+            deal_pairs(share, *said.shape)
+
+        for part in self._parts(users.size):
+            deal(part)
+
+    def _parts(self, n_pairs: int, each: int = 1) -> list[slice]:
+        """Return parts of pairs of which so many numbers are held at once for every draw."""
+        size = max(1, _BLOCK // (self.n_draws * each))
+        return [slice(first, min(first + size, n_pairs)) for first in range(0, n_pairs, size)]
+
+    def _shares_at_rows(self, users: Rows, items: Rows, points: Floats) -> Floats:
+        return self.kind.shares(self, users, items, points)
 
     @cached_property
     def answer_variance(self) -> Floats:
@@ -207,61 +233,47 @@ class Posterior(Trained):
         """Return the thetas of all draws side by side, each draw with an equal share; float64[n, n_draws * D]."""
         known, _ = self.known_rows(users, np.empty(0, dtype=np.int64))
         past = known == len(self.users)
-        chosen = (self.theta if self.user_attributes is None else self._theta)[:, np.where(past, 0, known)]
+        chosen = self.placed_theta[:, np.where(past, 0, known)]
         if past.any():
-            chosen[:, past] = self._population[:, None]
+            chosen[:, past] = self.population[:, None]
         return np.concatenate(chosen.astype(np.float64), axis=1) / self.n_draws
 
     def of_thetas(self, theta: Floats, lower: float | None = None) -> Floats:
         """Return the predictions of all items, as `of_users` does, for thetas of all draws side by side."""
-        out = np.empty((len(theta), len(self.items)))
-        if lower is not None:
-            # The first kernel of a process takes longer to load than one user's answer.
-            few = len(theta) == 1
-            self._said_of_thetas(
-                theta,
-                lambda said, out: np.quantile(said, lower, axis=0, out=out) if few else low_quantile(said, lower, out),
-                out,
-                # Items that attributes place may be anywhere around where these say.
-                self.psi,
-            )
-            return np.clip(out, 0.0, 1.0)
-        expected = self.psi if self.item_attributes is None else self._psi
-        if self.hidden:
-            self._said_of_thetas(theta, lambda said, out: said.mean(axis=0, out=out), out, expected)
-            return out
-
-        def share(first: int, last: int) -> None:
-            np.matmul(theta, _side_by_side(expected, first, last), out=out[:, first:last])
-
-        self._dealt_items(share, len(theta))
-        return np.clip(out, 0.0, 1.0)
-
-    def _said_of_thetas(
-        self, theta: Floats, gathered: Callable[[Floats, Floats], Any], out: Floats, psis: NDArray[Any]
-    ) -> None:
-        """Write what `gathered` makes of what every draw says: float64[n_draws, some of the rows, some items]."""
+        out, kind = np.empty((len(theta), len(self.items))), self.kind
+        # How far off they may be: items that attributes place may be anywhere around where these say.
+        psis = self.placed_psi if lower is None else self.psi
         by_draw = (self.n_draws * theta).reshape(len(theta), self.n_draws, self.n_events).transpose(1, 0, 2).copy()
 
         def share(first: int, last: int) -> None:
-            psi = _side_by_side(psis, first, last).reshape(self.n_draws, self.n_events, last - first)
+            # As thetas of all draws are side by side: float64[n_draws * D, n].
+            psi = psis[:, first:last].transpose(0, 2, 1).reshape(-1, last - first).astype(np.float64)
+            if lower is None and not kind.hidden:
+                np.matmul(theta, psi, out=out[:, first:last])
+                return
+            each = psi.reshape(self.n_draws, self.n_events, last - first)
             for begin in range(0, len(theta), _SOME):
-                said = by_draw[:, begin : begin + _SOME] @ psi
-                gathered(chances_of_yes(said) if self.hidden else said, out[begin : begin + _SOME, first:last])
+                said = kind.expected(by_draw[:, begin : begin + _SOME] @ each)
+                part = out[begin : begin + _SOME, first:last]
+                if lower is None:
+                    said.mean(axis=0, out=part)
+                elif len(theta) == 1:
+                    # The first kernel of a process takes longer to load than one user's answer.
+                    np.quantile(said, lower, axis=0, out=part)
+                else:
+                    low_quantile(said, lower, part)
 
-        self._dealt_items(share, len(theta))
-
-    def _dealt_items(self, share: Callable[[int, int], None], n_users: int) -> None:
-        """Go through the items in shares that processors keep near, with all of them where that is worth while."""
-        with one_blas_thread(), Threads(-1 if n_users * self.psi[..., 0].size > _MANY else None) as dealer:
+        many = len(theta) * self.psi[..., 0].size > _MANY
+        with one_blas_thread(), Threads(-1 if many else None) as dealer:
             dealer.deal(share, len(self.items), _ITEM_ENTRIES)
+        return np.clip(out, 0.0, 1.0, out=out)
 
     def similar_to(self, item: int) -> Floats:
         """Return, for every item, the mass of the shared events over that of the events of either, mean over draws."""
         total = np.zeros(len(self.items))
-        for share, drawn in zip(self._theta[:, -1].astype(np.float64), self._psi[:, :-1], strict=True):
+        for share, drawn in zip(self.population.astype(np.float64), self.placed_psi, strict=True):
             psi = drawn.astype(np.float64)
-            total += overlap(share, chances_of_yes(psi) if self.hidden else psi - self.levels[0], item)
+            total += overlap(share, self.kind.expected(psi) if self.kind.hidden else psi - self.levels[0], item)
         return total / self.n_draws
 
     # --- files --------------------------------------------------------------------------------------------------------
@@ -337,7 +349,7 @@ class Posterior(Trained):
             raise InvariantError("the weight of what was not observed must lie below all weights")
         if self.likelihood == "bernoulli" and not self.training.is_binary:
             raise InvariantError("the likelihood 'bernoulli' goes with yes and no")
-        if self.likelihood == "bernoulli" and not self.hidden and not np.array_equal(self.levels, NEARLY_SURE):
+        if self.likelihood == "bernoulli" and not self.kind.hidden and not np.array_equal(self.levels, NEARLY_SURE):
             raise InvariantError("the levels must be those of hidden ratings, or the two of yes and no")
         check_levels(self.levels)
 
@@ -347,11 +359,6 @@ def check_levels(levels: NDArray[Any]) -> None:
     if levels.dtype != np.float64 or not are_levels(levels):
         reach = f"between -{FURTHEST_LEVEL:g} and {FURTHEST_LEVEL:g}"
         raise InvariantError(f"the levels must be 2 to {MOST_LEVELS} increasing numbers {reach}")
-
-
-def _side_by_side(psi: NDArray[Any], first: int, last: int) -> Floats:
-    """Return psi of some items as thetas of all draws are side by side: float64[n_draws * D, n]."""
-    return psi[:, first:last].transpose(0, 2, 1).reshape(-1, last - first).astype(np.float64)
 
 
 # --- thetas on a grid, in multiples of 2**-15, which two bytes hold exactly and which still sum to 1 ------------------
@@ -388,24 +395,15 @@ def unpacked_thetas(counts: NDArray[np.uint16]) -> NDArray[np.float32]:
 
 def probability_interval(posterior: Posterior, users: Rows, items: Rows, level: float) -> tuple[Floats, Floats]:
     """Return the central interval of the probability, for aligned rows."""
-    low, high = np.empty(users.size), np.empty(users.size)
-    for part in _parts(posterior, users.size):
-        low[part], high[part] = np.quantile(posterior.draws(users[part], items[part]), _tails(level), axis=1)
-    return low, high
+    ends = np.empty((2, users.size))
+    for part in posterior._parts(users.size):
+        ends[:, part] = np.quantile(posterior.draws(users[part], items[part]), _tails(level), axis=1)
+    return ends[0], ends[1]
 
 
 def answer_interval(posterior: Posterior, users: Rows, items: Rows, level: float) -> tuple[Floats, Floats]:
     """Return the central interval of a new answer, noise included, on the probability scale, for aligned rows."""
-    if posterior.likelihood == "gaussian":
-        return _noisy_interval(posterior, users, items, level)
-    tails = _tails(level)
-    if posterior.likelihood == "bernoulli":
-        chance = posterior.at_rows(users, items)
-        return (chance > 1.0 - tails[0]).astype(np.float64), (chance >= tails[0]).astype(np.float64)
-    points = posterior.points
-    upto = np.cumsum(posterior.distribution_at_rows(users, items), axis=1)
-    ends = ((upto < tail).sum(axis=1) for tail in (tails[0], tails[1] - _ROUNDING))
-    low, high = (points[np.minimum(end, points.size - 1)] for end in ends)
+    low, high = posterior.kind.interval(posterior, users, items, _tails(level))
     return low, high
 
 
@@ -422,34 +420,8 @@ def coverage(posterior: Posterior, users: Rows, items: Rows, answers: Floats, we
     return float(np.average(inside, weights=weights))
 
 
-def _noisy_interval(posterior: Posterior, users: Rows, items: Rows, level: float) -> tuple[Floats, Floats]:
-    """Return quantiles of mixtures of normals: around what every draw says, with its noise."""
-    ends = np.empty((2, users.size))
-    rows, _ = posterior.known_rows(users, items)
-    for part in _parts(posterior, users.size):
-        centre = posterior.draws(users[part], items[part])
-        spread = np.ascontiguousarray(posterior.noise_deviation[:, rows[part]].T)
-        found = ends[:, part]
-
-        def work(some: slice, centre: Floats = centre, spread: Floats = spread, found: Floats = found) -> None:
-            for tail, out in zip(_tails(level), found, strict=True):
-                mixture_quantile(centre[some], spread[some], tail, float(ndtri(tail)), out[some])
-
-        deal_pairs(work, len(centre), posterior.n_draws)
-    low, high = np.clip(ends, 0.0, 1.0)
-    return low, high
-
-
-def _parts(posterior: Posterior, n_pairs: int) -> list[slice]:
-    size = max(1, _BLOCK // posterior.n_draws)
-    return [slice(first, first + size) for first in range(0, n_pairs, size)]
-
-
 def _tails(level: float) -> tuple[float, float]:
     return 0.5 * (1.0 - level), 0.5 * (1.0 + level)
-
-
-_ROUNDING = 1e-9
 
 
 def shares(values: Floats, points: Floats) -> Floats:
@@ -478,3 +450,33 @@ def shares(values: Floats, points: Floats) -> Floats:
     out[rows, right] = part
     out[rows, right - 1] += 1.0 - part
     return out
+
+
+@kernel
+def low_quantile(said, level, out):
+    """Write to out[n, i] the quantile of said[:, n, i] over draws, between neighbours by a straight line.
+
+    The smallest ones are kept in order, for several items side by side: each draw goes down the row and leaves the
+    smaller of two in every place, without a branch.
+    """
+    draws, width = said.shape[0], said.shape[2]
+    place = level * (draws - 1)
+    below = int(place)
+    kept = min(below + 2, draws)
+    least = np.empty((kept, _SIDE_BY_SIDE))
+    value = np.empty(_SIDE_BY_SIDE)
+    for n in range(said.shape[1]):
+        for begin in range(0, width, _SIDE_BY_SIDE):
+            some = min(_SIDE_BY_SIDE, width - begin)
+            least[:] = np.inf
+            for k in range(draws):
+                for i in range(some):
+                    value[i] = said[k, n, begin + i]
+                for j in range(min(k + 1, kept)):
+                    for i in range(_SIDE_BY_SIDE):
+                        low, high = least[j, i], value[i]
+                        least[j, i] = low if low < high else high
+                        value[i] = high if low < high else low
+            for i in range(some):
+                low, high = least[below, i], least[kept - 1, i]
+                out[n, begin + i] = low + (place - below) * (high - low)

@@ -1,8 +1,9 @@
-"""Priors that are learned from the data: of theta where answers have normal noise, of psi, and of the noise.
+"""What is known of users and items beside their answers, and priors that are learned: of theta, psi and the noise.
 
-Features of users and of items shift theirs. What the pattern of a table says is one block of features, and every
-attribute is a block of its own. The slopes of a block are Normal(0, residual variance / ridge), and the ridge is Gamma
-with half a degree of freedom around what is usual: features that say nothing must not be believed.
+Features shift the priors of theta and psi. What the pattern of a table says, who was observed with what whatever was
+answered, is one block of features, and every attribute is a block of its own. The slopes of a block are
+Normal(0, residual variance / ridge), and the ridge is Gamma with half a degree of freedom around what is usual:
+features that say nothing must not be believed.
 """
 
 from __future__ import annotations
@@ -14,9 +15,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from scipy.sparse.linalg import svds
 
 from kolmogorov._support.typing import Floats
-from kolmogorov.draws.gibbs import draw_simplex
+from kolmogorov.data import Observations
+from kolmogorov.data.attributes import TableAttributes
+from kolmogorov.data.view import View
+from kolmogorov.draws.gibbs import draw_thetas
 
 #: What slopes are usually shrunk by, as by so many rows: those of the pattern, which says something of most tables, and
 #: those of an attribute, which may say nothing. By judgement.
@@ -53,6 +59,93 @@ _STEPS = (0.5, 0.1, 0.03)
 #: A table that can be fitted exactly would draw the noise to nothing.
 _LEAST_NOISE = 1e-6
 
+#: A table of which more is observed says nothing by its pattern. By judgement.
+_DENSE = 0.5
+#: Rows or columns up to which singular vectors are found all at once. By judgement.
+_FEW = 20
+#: Singular values that count as 0; the largest is 1.
+_NOTHING = 1e-6
+#: alpha_d ~ Exponential(rate), wide, and sizes of its proposals on the log scale, each used once a sweep: long ones for
+#: few users, short ones for many. By judgement.
+_ALPHA_RATE, _ALPHA_STEPS = 0.1, (2.0, 0.5, 0.12, 0.03)
+
+
+# --- features ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Features:
+    """What is known of users and of items: float64[n_users, k] and float64[n_items, l], standardised.
+
+    The last columns of either are blocks of attributes, as wide as `user_blocks` and `item_blocks` say; those before
+    are of the pattern.
+    """
+
+    users: Floats
+    items: Floats
+    user_blocks: Blocks = ()
+    item_blocks: Blocks = ()
+
+    @classmethod
+    def none(cls, n_users: int, n_items: int) -> Features:
+        """Know nothing."""
+        return cls(np.zeros((n_users, 0)), np.zeros((n_items, 0)))
+
+    def with_attributes(self, known: TableAttributes) -> Features:
+        """Put attributes beside what is known already."""
+        found, users, items = self, known.users, known.items
+        if users is not None:
+            found = replace(found, users=np.hstack([found.users, users.values]), user_blocks=users.blocks)
+        if items is not None:
+            found = replace(found, items=np.hstack([found.items, items.values]), item_blocks=items.blocks)
+        return found
+
+
+def pattern_features(observations: Observations, count: int) -> Features:
+    """Describe users and items, both by the same singular vectors."""
+    n_users, n_items = observations.n_users, observations.n_items
+    count = 0 if len(observations) > _DENSE * n_users * n_items else min(count, min(n_users, n_items) - 1)
+    if count < 1:
+        return Features.none(n_users, n_items)
+    left, _, right = _singular(observations, count)
+    counts = observations.columns.counts
+    # What is observed often is liked more, and not in proportion: hence the square of the logarithm.
+    items = _described(right.T, counts, np.log(np.maximum(counts, 1)) ** 2)
+    return Features(_described(left, observations.rows.counts), items)
+
+
+def _singular(observations: Observations, count: int) -> tuple[Any, Any, Any]:
+    """Return singular vectors of the pattern, in which frequent users and items count less."""
+    n_users, n_items = observations.n_users, observations.n_items
+    rows, columns = observations.rows, observations.columns
+    scale = 1.0 / np.sqrt(np.maximum(rows.counts, 1))[observations.user_rows()]
+    scale = scale / np.sqrt(np.maximum(columns.counts, 1))[observations.item_rows()]
+    pattern = csr_array((scale, rows.indices.copy(), rows.indptr.copy()), shape=(n_users, n_items))
+    if min(n_users, n_items) <= max(_FEW, 2 * count + 1):
+        # ARPACK would go through the whole space, and where that is less than it seems begin anew at random.
+        return _all_at_once(pattern, count)
+    left, sizes, right = svds(pattern, k=count, v0=np.ones(min(n_users, n_items)))
+    return left, sizes, right
+
+
+def _all_at_once(pattern: Any, count: int) -> tuple[Floats, Floats, Floats]:
+    """Return leading singular vectors of a table with a short side; of those without size, zeros on the other one."""
+    tall = pattern.shape[0] >= pattern.shape[1]
+    table = pattern if tall else pattern.T
+    squares, vectors = np.linalg.eigh((table.T @ table).toarray())
+    squares, vectors = squares[-count:], vectors[:, -count:]
+    sizes = np.sqrt(np.maximum(squares, 0.0))
+    others = (table @ vectors) / np.where(sizes > _NOTHING, sizes, np.inf)
+    return (others, sizes, vectors.T) if tall else (vectors, sizes, others.T)
+
+
+def _described(vectors: Floats, counts: Any, *more: Floats) -> Floats:
+    """Put standardised vectors, whose signs are free and get fixed, beside the size and more columns."""
+    vectors = vectors * np.where(vectors.sum(axis=0) < 0, -1.0, 1.0)
+    features = np.column_stack([vectors, np.log(np.maximum(counts, 1)), *more])
+    spread = features.std(axis=0)
+    return (features - features.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+
 
 # --- how much slopes are shrunk ---------------------------------------------------------------------------------------
 
@@ -70,20 +163,14 @@ def usual_ridges(n_columns: int, blocks: Blocks) -> list[tuple[slice, float]]:
     return [(slice(0, ends[0]), PATTERN_RIDGE), *found] if ends[0] else found
 
 
-def shrunk_slopes(gram: Floats, moment: Floats, total: float, n_rows: float, blocks: Blocks) -> Floats:
+def shrunk_slopes(gram: Floats, moment: Floats, total: float, n_rows: float, blocks: Blocks) -> tuple[Floats, Floats]:
     """Return the slopes of `n_rows` rows on their features, with the ridges that make the rows likely.
 
     `gram`[k, k] sums products of features, `moment`[k, D] those of features and rows, which have mean 0 and whose
     squares sum to `total`. The rounds are MacKay's: the ridge of a block is the number of its slopes that are
-    determined by the rows over the sum of their squares.
+    determined by the rows over the sum of their squares. The covariance of slopes, in units of the variance of rows, is
+    returned as well.
     """
-    return slopes_and_spread(gram, moment, total, n_rows, blocks)[0]
-
-
-def slopes_and_spread(
-    gram: Floats, moment: Floats, total: float, n_rows: float, blocks: Blocks
-) -> tuple[Floats, Floats]:
-    """Return the slopes of `shrunk_slopes`, and their covariance in units of the variance of rows."""
     n_features, size = moment.shape
     known = usual_ridges(n_features, blocks)
     ridge = np.empty(n_features)
@@ -149,7 +236,7 @@ class ThetaPrior:
         slopes = np.zeros_like(self.slopes)
         if slopes.size:
             gram, moment, total = known.T @ known, known.T @ apart, float((apart**2).sum())
-            slopes = shrunk_slopes(gram, moment, total, len(apart), self.blocks)
+            slopes, _ = shrunk_slopes(gram, moment, total, len(apart), self.blocks)
         return replace(self, mean=mean, slopes=slopes)
 
 
@@ -163,16 +250,16 @@ def stepped(prior: ThetaPrior, theta: Floats, seen: NDArray[np.bool_], rng: np.r
     of those draws' distances: on the simplex a step that is right for a normal distribution is far too short where the
     edges and not the concentration hold thetas together.
     """
-    who = np.resize(np.flatnonzero(seen), len(prior.prior_draws))
-    pull, centre = prior.concentration, prior.centre
-    size = centre.shape[1]
-    drawn = np.empty_like(prior.prior_draws)
-    seeds = rng.integers(2**63, size=len(who)).astype(np.uint64)
-    draw_simplex(np.tile(pull * np.eye(size), (len(who), 1, 1)), pull * centre[who], prior.prior_draws, seeds, 2, drawn)
+    n, pull, centre = len(prior.prior_draws), prior.concentration, prior.centre
+    who, drawn = np.resize(np.flatnonzero(seen), n), np.empty_like(prior.prior_draws)
+    seeds = rng.integers(2**63, size=n).astype(np.uint64)
+    # They are thetas of users without answers.
+    none = View(np.zeros(n + 1, np.int64), np.empty(0, np.int32), np.empty(0), np.empty(0))
+    nothing = (none.indptr, none.indices, none.values, none.weights, np.ones(n), np.zeros((0, centre.shape[1])))
+    draw_thetas(*nothing, np.empty((0, 0)), prior.prior_draws, pull, centre[who], 2, seeds, 0, n, drawn)
     usual = ((drawn - centre[who]) ** 2).sum(axis=1)
     found = float(((theta[seen] - centre[seen]) ** 2).sum(axis=1).mean())
-    n = int(seen.sum())
-    concentration = scored(pull, n, found, float(usual.mean()), float(usual.var()))
+    concentration = scored(pull, int(seen.sum()), found, float(usual.mean()), float(usual.var()))
     return replace(prior, prior_draws=drawn, concentration=concentration)
 
 
@@ -323,3 +410,28 @@ def shape_given(
         if inside and math.log(rng.random()) < log_density(proposed) - log_density(shape):
             shape = proposed
     return shape, usual * shape
+
+
+def redrawn_alpha(alpha: Floats, theta: Floats, rng: np.random.Generator) -> Floats:
+    """Take Metropolis steps for alpha given the thetas of the users observed, which enter by their logarithms.
+
+    Each alpha_d moves, and then all of them by one factor; the last terms are the Jacobians of steps on the log scale.
+    """
+    logs, n, now = np.log(np.maximum(theta, 1e-300)).sum(axis=0).tolist(), len(theta), alpha.tolist()
+    for step in _ALPHA_STEPS:
+        total = sum(now)
+        for d, old in enumerate(now):
+            new = old * math.exp(step * rng.standard_normal())
+            change = n * (math.lgamma(total + new - old) - math.lgamma(total) - math.lgamma(new) + math.lgamma(old))
+            change += (new - old) * (logs[d] - _ALPHA_RATE) + math.log(new / old)
+            if math.log(rng.random()) < change:
+                now[d] = new
+                total += new - old
+        total = sum(now)
+        factor = math.exp(step * rng.standard_normal())
+        change = n * (math.lgamma(factor * total) - math.lgamma(total)) + len(now) * math.log(factor)
+        for old, log in zip(now, logs, strict=True):
+            change += n * (math.lgamma(old) - math.lgamma(factor * old)) + (factor - 1.0) * old * (log - _ALPHA_RATE)
+        if math.log(rng.random()) < change:
+            now = [factor * old for old in now]
+    return np.array(now)

@@ -5,25 +5,30 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
-from functools import partial
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kolmogorov._support.threads import Threads, one_blas_thread
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.cluster.dask import Dask
 from kolmogorov.data import Observations
-from kolmogorov.data.attributes import TableAttributes
-from kolmogorov.descent.fitted import entry_rows
-from kolmogorov.draws.chain import ChainState, Sample
-from kolmogorov.draws.emission import chances_of_yes, hides_ratings
-from kolmogorov.draws.features import pattern_features
-from kolmogorov.draws.placement import attributed
-from kolmogorov.draws.plan import LOOKS, Plan
+from kolmogorov.data.attributes import Attributes, TableAttributes
+from kolmogorov.data.changes import Change
+from kolmogorov.descent.attributes import Attributed, carried, moved_rows
+from kolmogorov.descent.fitted import Fitted, entry_rows
+from kolmogorov.draws.chain import ChainSource, ChainState, Sample, swept
+from kolmogorov.draws.levels import level_grid
+from kolmogorov.draws.likelihood import Gaussian
+from kolmogorov.draws.new_rows import attributed
+from kolmogorov.draws.plan import LOOKS, WARM_BURN_IN, WARM_SAMPLES, Plan, short
 from kolmogorov.draws.posterior import Posterior
-from kolmogorov.draws.running import ChainGroup, ChainSource, ClusterGroups, chain_kind, threaded_group
+from kolmogorov.draws.priors import Features, pattern_features
+from kolmogorov.draws.start import started, started_from, taken_up
 from kolmogorov.gpu.cuda import Cuda
 from kolmogorov.gpu.draws import gpu_group
 
@@ -33,6 +38,8 @@ _LOOK, _LONGEST = 0.5, 20
 _ENTRIES = 5_000
 #: Sweeps after which the length of the others is known, and the share of the time left they may take. By judgement.
 _TRIAL, _RESERVE = 5, 0.9
+#: Goes through some sweeps of chains that run side by side; of each that the plan keeps, the models of all of them.
+Advance = Callable[[range], list[list[Sample]]]
 
 
 @dataclass(frozen=True)
@@ -79,11 +86,59 @@ def drawn(
         try:
             sampler.run(execution)
         except KeyboardInterrupt:
-            if not keep_interrupted or not sampler.kept:
+            if not keep_interrupted or not any(sampler.samples):
                 raise
             interrupted = True
         posterior = sampler.posterior().checked()
         return attributed(posterior, known) if known else posterior, interrupted
+
+
+def drawn_from(fitted: Fitted, table: Observations, seed: int, n_jobs: int | None) -> Posterior:
+    """Return draws of a table of ratings, by chains that start from a model of its users and items.
+
+    The same seed gives the same bits on any number of threads.
+    """
+    size = fitted.n_events
+    sizes = short(table, size)
+    lengths = {"burn_in": WARM_BURN_IN, "n_samples": min(WARM_SAMPLES, sizes.n_samples), "thin": 1}
+    grid = level_grid("auto", table, "gaussian", size)
+    plan = Plan(**vars(sizes) | lengths, likelihood="gaussian", levels=grid)
+    with one_blas_thread():
+        source = ChainSource(plan, table, pattern_features(table, plan.n_features), seed)
+        chains = [source.chain(number, Threads(1)) for number in range(plan.n_chains)]
+        return _gone_on(source, [started_from(fitted, chain) for chain in chains], n_jobs)
+
+
+def drawn_again(posterior: Posterior, change: Change, plan: Plan, seed: int, n_jobs: int | None) -> Posterior:
+    """Return the draws of a changed table, by as many chains, each from where the last draw of one was."""
+    table, each = change.after, posterior.n_draws // posterior.n_chains
+    plan = replace(plan, n_chains=posterior.n_chains, n_samples=each, burn_in=WARM_BURN_IN, enough=0.0)
+    known = TableAttributes(
+        _kept(posterior.user_attributes, change.users, table.rows.counts > 0),
+        _kept(posterior.item_attributes, change.items, table.columns.counts > 0),
+    )
+    with one_blas_thread():
+        features = pattern_features(table, plan.n_features).with_attributes(known)
+        source = ChainSource(plan, table, features, seed)
+        chains = [source.chain(number, Threads(1)) for number in range(plan.n_chains)]
+        states = [taken_up(posterior, (k + 1) * each - 1, change, chain) for k, chain in enumerate(chains)]
+        return attributed(_gone_on(source, states, n_jobs), known)
+
+
+def _gone_on(source: ChainSource, states: list[ChainState], n_jobs: int | None) -> Posterior:
+    sampler = Sampler(source, lambda _: False, states=states)
+    sampler.run(Threads(n_jobs))
+    return sampler.posterior().checked()
+
+
+def _kept(side: Attributed | None, before: Rows, seen: NDArray[np.bool_]) -> Attributes | None:
+    """Return what is known of the rows of the new table: what was known of them before."""
+    if side is None:
+        return None
+    rows, _ = moved_rows(side.rows, before)
+    known = seen & (before >= 0)
+    known[rows] = True
+    return Attributes(side.columns, carried(side.values, before).astype(np.float64), known)
 
 
 @dataclass
@@ -104,69 +159,69 @@ class Sampler:
         self.plan, self.table = self.source.plan, self.source.table
         self.samples: list[list[Sample]] = []
         self.n_through = self._n_groups = 0
-        self._held_out = None if self.test is None else HeldOutError(self.table, self.test, self.plan)
+        self._held_out = None if self.test is None else HeldOutError(self.table, self.test, self.plan.kind)
+        self._tasks: list[Any] = []
         self._began = time.monotonic()
-
-    @property
-    def kept(self) -> bool:
-        """Whether there are any draws."""
-        return any(self.samples)
-
-    def posterior(self) -> Posterior:
-        """Return the draws kept. Chains that were ended early are left out, unless no other is through."""
-        chains = self.samples[: self.n_through] if self.n_through else self.samples
-        # Ctrl-C may come between the draws of chains that run side by side.
-        least = min(map(len, chains))
-        samples = [sample for chain in chains for sample in chain[:least]]
-        names = chain_kind(self.plan).prior_names
-        return Posterior(
-            theta=np.array([sample.theta for sample in samples]),
-            psi=np.array([sample.psi for sample in samples]),
-            noise=np.array([sample.noise for sample in samples]),
-            n_chains=len(chains),
-            likelihood=self.plan.likelihood,
-            training=self.table.over(),
-            priors={name: np.array([sample.priors[name] for sample in samples]) for name in names},
-            levels=self.plan.levels,
-            unobserved=self.plan.unobserved,
-        )
 
     def run(self, execution: Threads | Cuda | Dask) -> None:
         """Go through the chains, group by group; as many of them run side by side as the execution has room for."""
         with execution as place:
-            opened = self._groups(place)
             while self.n_through < self.plan.n_chains and self._worth_another() and not self._enough():
-                with opened(self.n_through) as group:
-                    self.samples += [[] for _ in range(len(group))]
-                    last, stopping = self._sweep(group)
+                with self._opened(place) as (n, advance):
+                    self.samples += [[] for _ in range(n)]
+                    # A chain that comes back whole from a cluster is not seen before its last sweep.
+                    last, stopping = self._sweep(advance, whole=isinstance(place, Dask))
                 if last >= self.plan.n_sweeps:
-                    self.n_through += len(group)
+                    self.n_through += n
                     self._n_groups += 1
                 if stopping:
                     return
 
-    def _groups(self, place: Threads | Cuda | Dask) -> Callable[[int], AbstractContextManager[ChainGroup]]:
-        """Return what opens the next group of chains, from that of a number on."""
-        if isinstance(place, Dask):
-            return ClusterGroups(place, self.source)
+    @contextmanager
+    def _opened(self, place: Threads | Cuda | Dask) -> Iterator[tuple[int, Advance]]:
+        """Open the next chains: on a GPU, as a task of a cluster, or on threads."""
+        first, source = self.n_through, self.source
         if isinstance(place, Cuda):
-            return partial(gpu_group, place, self.source)
-        return partial(threaded_group, place, self.source, self.states)
+            with gpu_group(place, source, first) as chains:
+                yield len(chains), lambda sweeps: chains.run(sweeps, self.plan)
+            return
+        if isinstance(place, Dask):
+            if not self._tasks:
+                held = place.hold("load-table", source.table), place.hold("load-features", source.features)
+                given = ((source.plan, *held, source.seed, number) for number in range(self.plan.n_chains))
+                self._tasks = [place.submit("sample-chain", sampled, *one) for one in given]
+            yield 1, lambda _: [[sample] for sample in place.gather([self._tasks[first]])[0]]
+            return
+        # As many as threads, or as have a state; the threads that are left go to their rows.
+        n = len(self.states) or min(place.n_threads, self.plan.next_look(first) - first)
+        with ExitStack() as stack:
+            dealers = [stack.enter_context(Threads(max(1, place.n_threads // n))) for _ in range(n)]
+            spread: Callable[..., Any] = stack.enter_context(ThreadPoolExecutor(n)).map if n > 1 else map
+            running = [source.chain(first + k, own) for k, own in enumerate(dealers)]
+            states = self.states or started(running, place)
 
-    def _sweep(self, group: ChainGroup) -> tuple[int, bool]:
-        """Sweep a group until its last draw; return the last sweep and whether sampling is to end, maybe before."""
+            def advance(sweeps: range) -> list[list[Sample]]:
+                # Each at its own pace: where they kept step, all would wait for Python at once.
+                found = list(spread(lambda chain, state: swept(chain, state, sweeps, self.plan), running, states))
+                states[:] = [state for state, _ in found]
+                return [list(models) for models in zip(*(kept for _, kept in found), strict=True)]
+
+            yield n, advance
+
+    def _sweep(self, advance: Advance, *, whole: bool) -> tuple[int, bool]:
+        """Sweep chains until their last draw; return the last sweep and whether sampling is to end, maybe before."""
         began = look = time.monotonic()
         trial = _TRIAL if self.max_seconds is not None and self.n_through == 0 else 0
-        done, stride, stopping = 0, self.plan.n_sweeps if group.unseen else 1, False
+        done, stride, stopping = 0, self.plan.n_sweeps if whole else 1, False
         while done < self.plan.n_sweeps:
             last = min(done + stride, self.plan.n_sweeps)
             if done < trial < last:
                 last = trial
             sweeps = range(done + 1, last + 1)
-            kept = iter(group.run(sweeps, self.plan))
+            kept = iter(advance(sweeps))
             for index in sweeps:
-                stopping = self._take(index, kept, index == last or not group.unseen) or stopping
-                if (stopping or self._left() <= 0.0) and self.kept:
+                stopping = self._take(index, kept, index == last or not whole) or stopping
+                if (stopping or self._left() <= 0.0) and any(self.samples):
                     return index, True
             now = time.monotonic()
             stride = max(1, min(int(_LOOK * len(sweeps) / max(now - look, 1e-9)), _LONGEST))
@@ -178,7 +233,7 @@ class Sampler:
         return done, stopping
 
     def _take(self, index: int, kept: Iterator[list[Sample]], told: bool) -> bool:
-        """Take over what a group kept of a sweep, and tell of it; return whether sampling is to end."""
+        """Take over what chains kept of a sweep, and tell of it; return whether sampling is to end."""
         under_way = self.samples[self.n_through :]
         if self.plan.keeps(index):
             for samples, sample in zip(under_way, next(kept), strict=True):
@@ -192,16 +247,48 @@ class Sampler:
         said = [self.on_draw(SamplingProgress(self.n_through + k, index, *sizes, rmse)) for k in range(len(under_way))]
         return any(said)
 
+    def posterior(self) -> Posterior:
+        """Return the draws kept, and hold them no longer.
+
+        Chains that were ended early are left out, unless no other is through.
+        """
+        chains = self.samples[: self.n_through] if self.n_through else self.samples
+        # Ctrl-C may come between the draws of chains that run side by side.
+        least = min(map(len, chains))
+        samples = [sample for chain in chains for sample in chain[:least]]
+        self.samples = []
+        chains.clear()
+        plan, n_chains = self.plan, len(samples) // least
+        priors = {name: np.array([sample.priors[name] for sample in samples]) for name in plan.kind.prior_names}
+        theta, psi, noise = (
+            np.empty((len(samples), *first.shape), dtype=first.dtype)
+            for first in (samples[0].theta, samples[0].psi, samples[0].noise)
+        )
+        # One after the other, so that no draw is held twice for long.
+        for k in range(len(samples) - 1, -1, -1):
+            sample = samples.pop()
+            theta[k], psi[k], noise[k] = sample.theta, sample.psi, sample.noise
+        return Posterior(
+            theta=theta,
+            psi=psi,
+            noise=noise,
+            n_chains=n_chains,
+            likelihood=plan.likelihood,
+            training=self.table.over(),
+            priors=priors,
+            levels=plan.levels,
+            unobserved=plan.unobserved,
+        )
+
     def _enough(self) -> bool:
         """Whether the average of the chains has settled: more of them would hardly take anything off its error."""
         plan, n_chains = self.plan, self.n_through
         if not plan.enough or n_chains not in LOOKS:
             return False
-        return averaging_left(self.table, self.samples, hides_ratings(plan.likelihood, plan.levels)) < plan.enough
-
-    # --- time -----------------------------------------------------------------------------------------------------
+        return averaging_left(self.table, self.samples, plan.kind) < plan.enough
 
     def _left(self) -> float:
+        """Return the seconds that are left."""
         return math.inf if self.max_seconds is None else self.max_seconds - (time.monotonic() - self._began)
 
     def _worth_another(self) -> bool:
@@ -210,23 +297,27 @@ class Sampler:
         return not self._n_groups or self._left() > gone / self._n_groups
 
 
+def sampled(plan: Plan, table: Observations, features: Features, seed: int, number: int) -> list[Sample]:
+    """Run one chain to its end, on one thread; what a task does."""
+    with one_blas_thread(), Threads(1) as dealer:
+        chain = ChainSource(plan, table, features, seed).chain(number, dealer)
+        return swept(chain, started([chain], dealer)[0], range(1, plan.n_sweeps + 1), plan)[1]
+
+
 class HeldOutError:
     """The running average of predictions on held-out entries whose user and item are known, and its error."""
 
-    def __init__(self, table: Observations, test: Observations, plan: Plan) -> None:
+    def __init__(self, table: Observations, test: Observations, kind: Gaussian) -> None:
         users, items = entry_rows(table, test)
         # A row -1 is unknown; the flag behind the last row says so.
         seen_users, seen_items = (np.append(view.counts > 0, False) for view in (table.rows, table.columns))
         known = seen_users[users] & seen_items[items]
-        self._users, self._items = users[known], items[known]
-        self._values = test.values[known]
-        self._hidden = hides_ratings(plan.likelihood, plan.levels)
-        self._sum = np.zeros(len(self._values))
-        self._count = 0
+        self._rows, self._values, self._kind = (users[known], items[known]), test.values[known], kind
+        self._sum, self._count = np.zeros(len(self._values)), 0
 
     def add(self, sample: Sample) -> None:
         """Take in one more draw."""
-        self._sum += said_of(sample, self._users, self._items, self._hidden)
+        self._sum += expected_of(sample, *self._rows, self._kind)
         self._count += 1
 
     @property
@@ -237,13 +328,12 @@ class HeldOutError:
         return float(np.sqrt(((self._sum / self._count - self._values) ** 2).mean()))
 
 
-def said_of(sample: Sample, users: Rows, items: Rows, hidden: bool) -> Floats:
-    """Return what a draw says of aligned rows: its products, or the chances of a yes where ratings are `hidden`."""
-    said: Floats = np.einsum("nd,nd->n", sample.theta[users].astype(np.float64), sample.psi[items])
-    return chances_of_yes(said) if hidden else said
+def expected_of(sample: Sample, users: Rows, items: Rows, kind: Gaussian) -> Floats:
+    """Return what is expected of aligned rows by one draw."""
+    return kind.expected(np.einsum("nd,nd->n", sample.theta[users].astype(np.float64), sample.psi[items]))
 
 
-def averaging_left(table: Observations, chains: list[list[Sample]], hidden: bool) -> float:
+def averaging_left(table: Observations, chains: list[list[Sample]], kind: Gaussian) -> float:
     """Return the share of the squared error that an average over endlessly many chains would be without.
 
     Averages of n independent chains vary by V / n, where V is how much those of single chains do; it is measured at
@@ -254,7 +344,7 @@ def averaging_left(table: Observations, chains: list[list[Sample]], hidden: bool
     means = np.zeros((len(chains), chosen.size))
     for mean, samples in zip(means, chains, strict=True):
         for sample in samples:
-            mean += said_of(sample, users, items, hidden)
+            mean += expected_of(sample, users, items, kind)
         mean /= len(samples)
     error = float(((means.mean(axis=0) - values) ** 2).mean())
     return float(means.var(axis=0, ddof=1).mean()) / len(chains) / max(error, 1e-12)

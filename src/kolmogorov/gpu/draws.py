@@ -16,13 +16,12 @@ from kolmogorov._support.typing import Floats
 from kolmogorov.data.view import View
 from kolmogorov.descent.fitted import NOISE
 from kolmogorov.descent.problem import ITEM_SIDE, USER_SIDE
-from kolmogorov.draws.chain import PRIORS, USER_ROUNDS, ChainState, Sample
-from kolmogorov.draws.gaussian import HIDDEN, ROUNDS, GaussianChain, ProbitChain, corrected
+from kolmogorov.draws.chain import PRIORS, ROUNDS, Chain, ChainSource, ChainState, Sample
 from kolmogorov.draws.levels import nearest
+from kolmogorov.draws.likelihood import HIDDEN, USER_ROUNDS, DrawnEvents, corrected
 from kolmogorov.draws.plan import Plan
 from kolmogorov.draws.posterior import STEPS
 from kolmogorov.draws.priors import PRIOR_DRAWS
-from kolmogorov.draws.running import ChainSource, swept
 from kolmogorov.draws.start import started
 from kolmogorov.errors import ExecutionError, ParameterError
 from kolmogorov.gpu.cuda import Cuda
@@ -48,7 +47,7 @@ _MOST_EVENTS = 64
 _PRIOR_SIDE = 4
 
 
-def fitting_chains(cuda: Cuda, chain: GaussianChain) -> int:
+def fitting_chains(cuda: Cuda, chain: Chain) -> int:
     """Return how many chains the GPU's memory holds at once."""
     if chain.n_events > _MOST_EVENTS:
         raise ParameterError(
@@ -60,7 +59,7 @@ def fitting_chains(cuda: Cuda, chain: GaussianChain) -> int:
     n_features = 1 + max(features.users.shape[1], features.items.shape[1], size)
     rows = 8 * size * table.n_users + 5 * size * table.n_items + 4 * table.n_users
     # The ratings behind an answer, by users and by items.
-    scratch = 8 * len(table) if isinstance(chain, ProbitChain) else 0
+    scratch = 8 * len(table) if chain.kind.hidden else 0
     own = rows + 8 * size * n_features * (_PARTS + 4) + scratch
     count = (budget - fixed) // own
     if count < 1:
@@ -117,12 +116,10 @@ class GpuChains:
     others.
     """
 
-    unseen = False
-
-    def __init__(self, cuda: Cuda, chains: list[GaussianChain], states: list[ChainState]) -> None:
+    def __init__(self, cuda: Cuda, chains: list[Chain], states: list[ChainState]) -> None:
         self.cuda, self.chains, self._given = cuda, chains, states
         any_chain = chains[0]
-        self.unobserved, self.hidden = any_chain.unobserved, isinstance(any_chain, ProbitChain)
+        self.unobserved, self.hidden = any_chain.unobserved, any_chain.kind.hidden
         self.constants = {"WHOLE": int(self.unobserved > 0.0), "HIDDEN": int(self.hidden)}
         self.levels, self.size = any_chain.levels, any_chain.n_events
         table = any_chain.observations
@@ -150,7 +147,7 @@ class GpuChains:
         self.concentration = np.array([state.theta_prior.concentration for state in states])
         self.scale = np.array([state.scale for state in states])
         self.shape = np.array([state.shape for state in states])
-        if isinstance(any_chain, ProbitChain):
+        if self.hidden:
             self.noise[:] = NOISE
             n, by_items = max(1, self.users.n_entries), any_chain.by_items
             place = np.empty(len(by_items), dtype=np.int32)
@@ -163,7 +160,12 @@ class GpuChains:
 
     def run(self, sweeps: range, plan: Plan) -> list[list[Sample]]:
         """Go through some sweeps; return, for each that the plan keeps, the models of all chains."""
-        return swept(self, sweeps, plan)
+        found = []
+        for index in sweeps:
+            self.sweep(index, learning=plan.learns(index))
+            if plan.keeps(index):
+                found.append(self.kept())
+        return found
 
     def sweep(self, index: int, *, learning: bool) -> None:
         """Draw psis, thetas and noise, each given the rest; and, while `learning`, the priors of both sides."""
@@ -378,10 +380,10 @@ def gpu_group(cuda: Cuda, source: ChainSource, number: int) -> Iterator[GpuChain
     """Open as many chains as the GPU's memory holds; they start on the host, on all its threads."""
     with Threads(-1) as dealer:
         first = source.chain(number, dealer)
-        if not isinstance(first, GaussianChain):
+        if isinstance(first.kind, DrawnEvents):
             raise ParameterError("Of these draws there are none on a GPU. Leave 'execution' out.")
         n = min(fitting_chains(cuda, first), source.plan.n_chains - number)
-        chains: list[Any] = [first, *(source.chain(number + k, dealer) for k in range(1, n))]
+        chains = [first, *(source.chain(number + k, dealer) for k in range(1, n))]
         states = started(chains, dealer)
     with cuda.guarded("Run fewer chains at once: execution=Cuda(memory=...) with less than is free."):
         yield GpuChains(cuda, chains, states)

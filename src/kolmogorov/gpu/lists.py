@@ -62,7 +62,7 @@ class GpuModel:
         self._cupy = cuda.cupy
         self._fitted, factors = fitted, fitted.factors
         assert factors is not None
-        self._theta, self._psi = self._cupy.asarray(factors.theta), self._cupy.asarray(factors.psi)
+        self._theta, self._psi = (self._cupy.asarray(side) for side in factors.whole())
         self._hidden = factors.hidden
         self._n_draws, _, self._size = self._theta.shape
         self._n_items = len(fitted.items)

@@ -108,7 +108,7 @@ def shrunk_thetas(users: Described, cross: Floats, squares: Floats) -> Floats:
     if not users.blocks:
         return np.concatenate([mean, _one_block(users, about, total)], axis=1)
     gram = users.gram[1:, 1:]
-    slopes = [shrunk_slopes(gram, *given, users.n_seen, users.blocks) for given in zip(about, total, strict=True)]
+    slopes = [shrunk_slopes(gram, *given, users.n_seen, users.blocks)[0] for given in zip(about, total, strict=True)]
     return np.concatenate([mean, slopes], axis=1)
 
 

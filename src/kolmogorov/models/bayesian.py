@@ -25,8 +25,7 @@ from kolmogorov.draws.convergence import convergence_of
 from kolmogorov.draws.new_rows import new_psis, new_thetas
 from kolmogorov.draws.plan import Plan
 from kolmogorov.draws.posterior import Posterior, coverage, probability_interval, rating_interval
-from kolmogorov.draws.sampler import SamplingProgress, drawn
-from kolmogorov.draws.warm import drawn_again
+from kolmogorov.draws.sampler import SamplingProgress, drawn, drawn_again
 from kolmogorov.errors import DataError, ParameterError
 from kolmogorov.gpu.cuda import Cuda
 from kolmogorov.models.diagnostics import agreement, by_chain, for_arviz

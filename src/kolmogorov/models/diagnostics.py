@@ -6,12 +6,10 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy.special import xlog1py, xlogy
 
 from kolmogorov._support.optional import installed, require
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data.observations import Observations, check_any
-from kolmogorov.draws.emission import chances_of_yes
 from kolmogorov.draws.posterior import Posterior
 from kolmogorov.errors import DataError
 from kolmogorov.models import metrics
@@ -105,26 +103,16 @@ def _rows(posterior: Posterior, observations: Observations, max_entries: int) ->
 def log_likelihood(posterior: Posterior, users: Rows, items: Rows, answers: Floats) -> Floats:
     """Return the logarithm of the density, or of the probability, of answers in every draw; float64[n_draws, n]."""
     said = _said(posterior, users, items)
-    if posterior.likelihood == "bernoulli":
-        chance: Floats = xlogy(answers, said) + xlog1py(1.0 - answers, -said)
-        return chance
-    deviation = posterior.noise_deviation[:, users]
-    density: Floats = -0.5 * ((answers - said) / deviation) ** 2 - np.log(deviation) - 0.5 * np.log(2.0 * np.pi)
-    return density
+    return posterior.kind.log_density(said, posterior.deviations(users), answers)
 
 
 def replicated(posterior: Posterior, users: Rows, items: Rows, rng: np.random.Generator) -> Floats:
     """Draw an answer from every draw, with its noise; float64[n_draws, n]. Those with normal noise are not cut."""
     said = _said(posterior, users, items)
-    if posterior.likelihood == "bernoulli":
-        return (rng.random(said.shape) < said).astype(np.float64)
-    noisy: Floats = said + posterior.noise_deviation[:, users] * rng.standard_normal(said.shape)
-    return noisy
+    return posterior.kind.answered(said, posterior.deviations(users), rng)
 
 
 def _said(posterior: Posterior, users: Rows, items: Rows) -> Floats:
     """Return theta . psi in every draw, or the chance of a yes that it means."""
-    factors = posterior.factors
-    theta, psi = factors.theta[:, users].astype(np.float64), factors.psi[:, items].astype(np.float64)
-    said: Floats = np.einsum("knd,knd->kn", theta, psi)
-    return chances_of_yes(said) if factors.hidden else said
+    theta, psi = posterior.placed_rows(users, items)
+    return posterior.kind.expected(np.einsum("knd,knd->kn", theta.astype(np.float64), psi.astype(np.float64)))

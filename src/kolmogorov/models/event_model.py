@@ -39,7 +39,7 @@ from kolmogorov.data.view import View
 from kolmogorov.descent import attributes, placing
 from kolmogorov.descent.engine import Sweep
 from kolmogorov.descent.fitted import Fitted
-from kolmogorov.draws import placement
+from kolmogorov.draws import new_rows
 from kolmogorov.draws.posterior import Posterior
 from kolmogorov.draws.sampler import SamplingProgress
 from kolmogorov.errors import DataError
@@ -271,7 +271,7 @@ class EventModel(Interpretation, Updating, TransformerMixin, Recommender):  # ty
 
     def _knowing(self, users: Newcomers | None, items: Newcomers | None) -> Self:
         if isinstance(self.fitted_, Posterior):
-            found: Any = placement.introduced(self.fitted_, users, items)
+            found: Any = new_rows.introduced(self.fitted_, users, items)
         else:
             found = attributes.introduced(self.fitted_, users, items, placing_solvers(self, self.fitted_))
         return copy(self)._adopt(found)

@@ -35,7 +35,7 @@ from kolmogorov.descent.implicit import AveragedDescents
 from kolmogorov.descent.problem import Prior, usual_weight
 from kolmogorov.draws.plan import likelihood_of
 from kolmogorov.draws.posterior import Posterior
-from kolmogorov.draws.warm import drawn_from
+from kolmogorov.draws.sampler import drawn_from
 from kolmogorov.errors import ParameterError
 from kolmogorov.gpu.cuda import Cuda
 from kolmogorov.models.event_model import COMMON_RULES, Auto, EventModel, lengths

@@ -26,7 +26,7 @@ from kolmogorov.descent.engine import Checkpoint, MultiStart, RatingsEngine, thr
 from kolmogorov.descent.fitted import Fitted, Pull, item_counts
 from kolmogorov.descent.implicit import AveragedDescents, averaged_descents
 from kolmogorov.descent.problem import Mass, Objective, Problem, usual_weight
-from kolmogorov.draws.event_count import told_apart
+from kolmogorov.draws.factors import told_apart
 from kolmogorov.draws.levels import level_grid
 from kolmogorov.draws.plan import Plan, likelihood_of, settled_weight, short, suited
 from kolmogorov.draws.posterior import Posterior
@@ -219,8 +219,8 @@ def _of_chains(
     beside: tuple[Any, Any],
 ) -> tuple[Posterior, bool]:
     likelihood = likelihood_of(table)
-    sizes = short(table)
-    sizes = replace(sizes, n_events=told_apart(table, sizes.n_events, sizes.n_features, model.n_jobs))
+    guess = suited(table, answers=False)
+    sizes = short(table, told_apart(table, guess.n_events, guess.n_features, model.n_jobs))
     grid = level_grid("auto", table, likelihood, sizes.n_events)
     plan = Plan(**vars(sizes), likelihood=likelihood, levels=grid)
     known = TableAttributes.read(*beside, (table.users, table.items))

@@ -4,14 +4,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-import naive
 from helpers.processes import printed
 from kolmogorov._support.seeds import row_seeds
-from kolmogorov.draws.discrete import redrawn_alpha
-from kolmogorov.draws.emission_kernels import draw_emitted
 from kolmogorov.draws.gibbs import (
     binomial,
-    draw_simplex,
+    draw_emitted,
     gamma,
     truncated_normal,
 )
@@ -60,20 +57,6 @@ def test_binomial_numbers(n, p):
     assert stats.kstest(places, "uniform").pvalue > 1e-4
 
 
-def test_points_of_the_simplex_have_their_exact_distribution(rng):
-    n, size = 4000, 3
-    factor = 3.0 * rng.normal(size=(5, size))
-    gram, moment = factor.T @ factor, 3.0 * rng.normal(size=size)
-    out = np.empty((n, size))
-    start = np.full((n, size), 1 / size)
-    draw_simplex(np.tile(gram, (n, 1, 1)), np.tile(moment, (n, 1)), start, seeds(n), 40, out)
-    np.testing.assert_allclose(out.sum(axis=1), 1.0)
-    assert (out >= 0).all()
-    reference = naive.simplex_draws(gram, moment, n, rng)
-    for d in range(size):
-        assert stats.ks_2samp(out[:, d], reference[:, d]).pvalue > 1e-4
-
-
 def test_events_have_their_exact_distribution(rng):
     """Two events, one of which explains both answers: the posterior of theta is a known mixture of Betas."""
     n = 4000
@@ -105,21 +88,6 @@ def test_repeated_answers_narrow_the_posterior(rng):
     density = ((1 - floor) * grid + floor * (1 - grid)) ** 4
     cdf = np.cumsum(density) / density.sum()
     assert stats.kstest(theta[:, 0], lambda x: np.interp(x, grid, cdf)).pvalue > 1e-4
-
-
-def test_alpha_with_a_fixed_total_has_its_exact_distribution(rng):
-    """Two events: the share of the first has a density that can be written down."""
-    theta = rng.dirichlet([3.0, 1.0], 40)
-    alpha, shares = np.array([2.0, 2.0]), []
-    for _ in range(4000):
-        alpha = redrawn_alpha(alpha, theta, rng, total_fixed=True)
-        shares.append(alpha[0] / 4.0)
-    np.testing.assert_allclose(alpha.sum(), 4.0)
-    grid = (np.arange(2000) + 0.5) / 2000
-    logs = [stats.dirichlet([4 * g, 4 * (1 - g)]).logpdf(theta.T).sum() for g in grid]
-    density = np.exp(np.array(logs) - max(logs))
-    cdf = np.cumsum(density) / density.sum()
-    assert stats.kstest(shares[::10], lambda x: np.interp(x, grid, cdf)).pvalue > 1e-4
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ from scipy import stats
 import naive
 from kolmogorov._support.seeds import row_seeds
 from kolmogorov.descent.fitted import NOISE
-from kolmogorov.draws.emission import chances_of_yes
-from kolmogorov.draws.hidden import chance_of_yes, draw_hidden
+from kolmogorov.draws.gibbs import chance_of_yes, draw_hidden
+from kolmogorov.draws.likelihood import chances_of_yes
 
 N = 4000
 DEVIATION = np.sqrt(NOISE)

@@ -13,7 +13,7 @@ from helpers.planned import planned
 from kolmogorov.data.datasets import planted
 from kolmogorov.descent.engine import ThreadedEngine
 from kolmogorov.draws.convergence import convergence_of
-from kolmogorov.draws.start import FactorChain
+from kolmogorov.draws.factors import FactorChain
 from kolmogorov.errors import ConvergenceWarning
 from kolmogorov.models.metrics import effective_size, split_rhat
 

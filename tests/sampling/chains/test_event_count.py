@@ -8,7 +8,9 @@ import pytest
 import naive
 from kolmogorov import BayesianKolmogorovModel, Observations
 from kolmogorov.data.datasets import planted
-from kolmogorov.draws.event_count import LEAST_RATINGS, TRIED, _lowest, told_apart
+from kolmogorov.draws.factors import _lowest, told_apart
+from kolmogorov.draws.likelihood import Gaussian, HiddenRatings
+from kolmogorov.draws.plan import LEAST_RATINGS, TRIED
 from kolmogorov.draws.sampler import averaging_left
 
 
@@ -60,7 +62,7 @@ def test_what_averaging_would_still_bring(hidden):
     users, items, say = table.user_rows(), table.item_rows(), naive.chance_of_yes if hidden else np.asarray
     means = np.array([np.mean([say((d.theta @ d.psi.T)[users, items]) for d in c], axis=0) for c in chains])
     expected = means.var(axis=0, ddof=1).mean() / 4 / ((means.mean(axis=0) - table.values) ** 2).mean()
-    assert averaging_left(table, chains, hidden) == pytest.approx(expected, rel=1e-5)
+    assert averaging_left(table, chains, HiddenRatings() if hidden else Gaussian()) == pytest.approx(expected, rel=1e-5)
 
 
 def test_easy_tables_take_fewer_chains_and_the_same_on_any_number_of_threads():

@@ -7,17 +7,14 @@ import pytest
 
 import naive
 from helpers.geweke import scores_of
+from helpers.planned import chain_of
 from kolmogorov import Observations
-from kolmogorov._support.threads import Threads
 from kolmogorov.data.view import View
-from kolmogorov.draws import discrete as discrete_module
-from kolmogorov.draws import gaussian as gaussian_module
+from kolmogorov.draws import chain as chain_module
+from kolmogorov.draws import likelihood as likelihood_module
 from kolmogorov.draws import priors as priors_module
-from kolmogorov.draws.discrete import DiscreteChain
-from kolmogorov.draws.emission import CHANCES, NEARLY_SURE, POSITION
-from kolmogorov.draws.features import Features
-from kolmogorov.draws.gaussian import GaussianChain, ProbitChain
-from kolmogorov.draws.levels import nearest
+from kolmogorov.draws.levels import NEARLY_SURE, nearest
+from kolmogorov.draws.likelihood import CHANCES
 from kolmogorov.draws.priors import NoisePrior, PsiPrior
 from kolmogorov.draws.start import started
 
@@ -28,33 +25,20 @@ class ValueWorld:
     """A table of 4 × 5 with a hole, whose answers are drawn anew after every sweep; the items' prior is given."""
 
     users, items, events = 4, 5, 2
-    kind = GaussianChain
-    concentration: float | None = 1e-9
-    grid = np.array([-0.4, 0.0, 0.3, 0.7, 1.1])
+    likelihood = "gaussian"
+    grid = np.array([-0.4, 0.0, 0.4, 0.8, 1.2])
     #: Where values stand in their prior, whose mean and precision differ between events.
     centre, precision = np.array([0.2, 0.6]), np.array([4.0, 9.0])
 
     def __init__(self):
         full = Observations.from_dense(np.full((self.users, self.items), 0.5))
         self.table = full.subset(np.arange(20) % 7 != 3)
-        more = self.more()
-        self.chain = self.kind(
-            self.table,
-            Features.none(self.users, self.items),
-            n_events=self.events,
-            concentration=self.concentration,
-            seed=11,
-            dealer=Threads(1),
-            levels=self.grid,
-            **more,
-        )
+        options = {"likelihood": self.likelihood, "n_events": self.events, "levels": self.grid, "concentration": 1e-9}
+        self.chain = chain_of(self.table, seed=11, **options)
         self.chain.noise_rate = 10.0
+        self.position = self.chain.kind.positions(self.grid)
         prior = PsiPrior(np.ones((self.items, 1)), self.centre[None, :], np.diag(self.precision))
         self.start = replace(started([self.chain], self.chain.dealer)[0], psi_prior=prior)
-
-    def more(self):
-        self.position = self.grid
-        return {}
 
     def values(self, rng):
         """Draw what items are from their prior on the grid."""
@@ -123,14 +107,9 @@ class TwoValueWorld(ValueWorld):
 class ChanceWorld(ValueWorld):
     """The same table with answers yes and no: of the paper's two values few answers go astray."""
 
-    kind = DiscreteChain
-    concentration = None
+    likelihood = "bernoulli"
     grid = NEARLY_SURE
     centre = np.array([0.4, 0.7])
-
-    def more(self):
-        self.position = POSITION
-        return {}
 
     def prior(self, rng):
         alpha = rng.exponential(10.0, self.events)
@@ -143,13 +122,6 @@ class ChanceWorld(ValueWorld):
         drawn = (np.cumsum(each, axis=1) < rng.random((len(rows), 1))).sum(axis=1)
         return drawn.astype(float)
 
-    def with_answers(self, values):
-        table = super().with_answers(values)
-        self.chain._by_rows, self.chain._by_columns = (
-            (view.values > 0.5).astype(np.uint8) for view in (table.rows, table.columns)
-        )
-        return table
-
     def functionals(self, link, values):
         logs = np.log(link.alpha)
         return [*self.usual(link, values), logs.mean(), (logs**2).mean(), (values**2).mean()]
@@ -158,8 +130,8 @@ class ChanceWorld(ValueWorld):
 class HiddenWorld(ValueWorld):
     """The same table with answers yes and no, behind which ratings are hidden."""
 
-    kind = ProbitChain
-    grid = np.array([-0.8, 0.3, 0.6, 1.7])
+    likelihood = "bernoulli"
+    grid = np.array([-0.8, 0.0, 0.8, 1.6])
 
     def answers(self, link, rng):
         return (rng.random(len(self.table)) < naive.chance_of_yes(self.chance(link))).astype(float)
@@ -173,13 +145,19 @@ def test_geweke_finds_nothing_wrong(make):
     assert np.abs(scores_of(8000, make)).max() < 4.0
 
 
-_values, _thetas, _squares, _shape = (
-    getattr(gaussian_module, name) for name in ("draw_psis", "draw_thetas", "residual_squares", "redrawn_shape")
+_values, _thetas, _shape, _emissions, _emitted, _alpha, _hidden = (
+    getattr(likelihood_module, name)
+    for name in (
+        "draw_psis",
+        "draw_thetas",
+        "redrawn_shape",
+        "draw_emissions",
+        "draw_emitted",
+        "redrawn_alpha",
+        "draw_hidden",
+    )
 )
-_emissions, _emitted, _alpha = (
-    getattr(discrete_module, name) for name in ("draw_emissions", "draw_emitted", "redrawn_alpha")
-)
-_hidden = gaussian_module.draw_hidden
+_squares = chain_module.residual_squares
 _redrawn = NoisePrior.redrawn
 
 
@@ -212,12 +190,12 @@ def _more_users(shape, scale, noise, rng):
 @pytest.mark.parametrize(
     ("where", "name", "bug"),
     [
-        (gaussian_module, "draw_psis", _light_answers),
-        (gaussian_module, "draw_psis", _weak_prior),
-        (gaussian_module, "draw_thetas", _wide_thetas),
-        (gaussian_module, "residual_squares", _smaller_residuals),
+        (likelihood_module, "draw_psis", _light_answers),
+        (likelihood_module, "draw_psis", _weak_prior),
+        (likelihood_module, "draw_thetas", _wide_thetas),
+        (chain_module, "residual_squares", _smaller_residuals),
         (NoisePrior, "redrawn", _counted_twice),
-        (gaussian_module, "redrawn_shape", _more_users),
+        (likelihood_module, "redrawn_shape", _more_users),
     ],
 )
 def test_geweke_finds_a_wrong_conditional_of_values(monkeypatch, make, where, name, bug):
@@ -237,8 +215,8 @@ def _one_more(indptr, indices, answers, weights, codes, emission, theta, alpha, 
     _emitted(indptr, indices, answers, weights, codes, emission, theta, alpha + 3.0, *rest)
 
 
-def _repeated(alpha, theta, rng, **options):
-    return _alpha(alpha, np.concatenate([theta] * 4), rng, **options)
+def _repeated(alpha, theta, rng):
+    return _alpha(alpha, np.concatenate([theta] * 4), rng)
 
 
 @pytest.mark.parametrize("make", [ChanceWorld])
@@ -252,7 +230,7 @@ def _repeated(alpha, theta, rng, **options):
     ],
 )
 def test_geweke_finds_a_wrong_conditional_of_answers(monkeypatch, make, name, bug):
-    monkeypatch.setattr(discrete_module, name, bug)
+    monkeypatch.setattr(likelihood_module, name, bug)
     assert np.abs(scores_of(6000, make)).max() > 5.0
 
 
@@ -274,10 +252,10 @@ def _off_the_edge(*given):
 @pytest.mark.parametrize(
     ("where", "name", "bug"),
     [
-        (gaussian_module, "draw_hidden", _all_yes),
-        (gaussian_module, "draw_hidden", _off_the_edge),
-        (gaussian_module, "draw_psis", _light_answers),
-        (gaussian_module, "draw_thetas", _turned_thetas),
+        (likelihood_module, "draw_hidden", _all_yes),
+        (likelihood_module, "draw_hidden", _off_the_edge),
+        (likelihood_module, "draw_psis", _light_answers),
+        (likelihood_module, "draw_thetas", _turned_thetas),
     ],
 )
 def test_geweke_finds_a_wrong_conditional_of_what_is_hidden(monkeypatch, where, name, bug):

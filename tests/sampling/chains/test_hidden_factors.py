@@ -3,13 +3,12 @@
 import numpy as np
 
 import naive
+from helpers.planned import chain_of as chain_of_table
 from kolmogorov import Observations
 from kolmogorov._support.threads import Threads
 from kolmogorov.descent.fitted import NOISE
-from kolmogorov.draws.features import Features
-from kolmogorov.draws.gaussian import ProbitChain
+from kolmogorov.draws.factors import HiddenFactorChain, settled_factors
 from kolmogorov.draws.levels import level_grid
-from kolmogorov.draws.start import HiddenFactorChain, settled_factors
 
 
 def blocs(seed=0, n_users=80, n_items=40, share=0.8):
@@ -22,9 +21,8 @@ def blocs(seed=0, n_users=80, n_items=40, share=0.8):
 
 def chain_of(table, dealer, seed=7, n_events=3):
     levels = level_grid("auto", table, "bernoulli", n_events)
-    nothing = Features.none(table.n_users, table.n_items)
-    options = {"n_events": n_events, "concentration": None, "dealer": dealer, "levels": levels}
-    return HiddenFactorChain(ProbitChain(table, nothing, seed=seed, **options), np.random.default_rng(seed))
+    options = {"likelihood": "bernoulli", "n_events": n_events, "levels": levels}
+    return HiddenFactorChain(chain_of_table(table, seed=seed, dealer=dealer, **options), np.random.default_rng(seed))
 
 
 def test_a_stretch_has_the_density_of_ratings_and_items_stretched_together():

@@ -1,24 +1,21 @@
 """Where chains of ratings start, and the grid on which they draw."""
 
-from dataclasses import replace
-
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import naive
-from helpers.planned import planned
+from helpers.planned import chain_of, planned
 from helpers.strategies import tables
-from kolmogorov import Observations
+from kolmogorov import KolmogorovModel, Observations
 from kolmogorov._support.seeds import row_seeds
 from kolmogorov._support.threads import Threads
-from kolmogorov.draws.features import Features
-from kolmogorov.draws.gaussian import GaussianChain
+from kolmogorov.draws.factors import FactorChain, Factors, draw_normals, settled_factors
 from kolmogorov.draws.levels import rating_levels
-from kolmogorov.draws.normals import draw_normals
 from kolmogorov.draws.plan import short, suited
 from kolmogorov.draws.priors import PsiPrior, ThetaPrior
-from kolmogorov.draws.start import FactorChain, Factors, settled_factors
+from kolmogorov.draws.sampler import drawn
 
 
 def low_rank(seed, n_users=120, n_items=60, noise=0.02):
@@ -69,9 +66,8 @@ def test_factors_are_found_and_are_the_same_on_any_number_of_threads():
     # On one thread alone, on three in the midst of others.
     for n, seeds in ((1, [7]), (3, [5, 7, 6])):
         with Threads(n) as dealer:
-            options = {"n_events": 4, "concentration": None, "dealer": dealer, "levels": rating_levels(table, 4)}
-            nothing = Features.none(table.n_users, table.n_items)
-            chains = [GaussianChain(table, nothing, seed=seed, **options) for seed in seeds]
+            options = {"n_events": 4, "dealer": dealer, "levels": rating_levels(table, 4)}
+            chains = [chain_of(table, seed=seed, **options) for seed in seeds]
             running = [FactorChain(chain, np.random.default_rng(chain.seed)) for chain in chains]
             drawn = settled_factors(running, dealer)
             found.append(drawn[seeds.index(7)])
@@ -135,12 +131,37 @@ def test_short_rows_tell_few_events_apart():
     assert suited(brief, answers=False, only_yes=True).n_events == 26
 
 
-def test_short_chains_complete_a_table_and_their_draws_find_room(monkeypatch):
+def test_short_chains_complete_a_table():
     table = Observations.from_dense(np.random.default_rng(0).random((300, 40)), maximum=1)
-    usual, few = suited(table, answers=False), short(table)
-    assert (few.n_events, few.n_features) == (usual.n_events, usual.n_features)
+    usual, few = suited(table, answers=False), short(table, 12)
+    assert (few.n_events, few.n_features) == (12, usual.n_features)
     assert few.n_chains * (few.burn_in + few.n_samples * few.thin) < usual.n_chains * usual.burn_in
-    monkeypatch.setattr("kolmogorov.draws.plan.SHORT_ROOM", 6 * few.n_chains * few.n_events * 340)
-    assert short(table) == replace(few, n_samples=6)
+
+
+@pytest.mark.parametrize("n_events", [3, 20])
+def test_draws_of_short_chains_hold_no_more_than_they_may(monkeypatch, n_events):
+    """However many events are found to be told apart: theta, psi and noise are counted as they are held."""
+    table, _ = low_rank(0)
+    room = 6 * 2 * (n_events * (table.n_users + table.n_items) + table.n_users) + 5
+    monkeypatch.setattr("kolmogorov.draws.plan.SHORT_ROOM", room)
+    monkeypatch.setattr("kolmogorov.draws.plan.SHORT_BURN_IN", 2)
+    monkeypatch.setattr("kolmogorov.models.learning.told_apart", lambda *given: n_events)
+    held = []
+
+    def kept(*given, **options):
+        held.append(drawn(*given, **options)[0])
+        return held[0], False
+
+    monkeypatch.setattr("kolmogorov.models.learning.drawn", kept)
+    KolmogorovModel(2, max_iter=2, random_state=0).fit(table)
+    (posterior,) = held
+    assert (posterior.n_events, posterior.n_draws) == (n_events, 12)
+    assert room - 8 < (posterior.theta.nbytes + posterior.psi.nbytes + posterior.noise.nbytes) / 4 <= room
+    # Predictions are made of these, and of no copies.
+    posterior.at_rows(np.array([0, table.n_users]), np.array([table.n_items, 0]))
+    assert posterior.factors.theta is posterior.theta
+    assert posterior.factors.psi is posterior.psi
+    large = {name for name, found in vars(posterior).items() if getattr(found, "nbytes", 0) > posterior.psi.nbytes // 2}
+    assert large <= {"theta", "psi", "noise"}
     monkeypatch.setattr("kolmogorov.draws.plan.SHORT_ROOM", 1)
-    assert short(table) == replace(few, n_samples=5)
+    assert short(table, n_events).n_samples == 5

@@ -6,11 +6,8 @@ import numpy as np
 import pytest
 
 import kolmogorov as km
-from helpers.planned import planned
+from helpers.planned import chain_of, planned
 from kolmogorov import Observations
-from kolmogorov._support.threads import Threads
-from kolmogorov.draws.features import Features
-from kolmogorov.draws.gaussian import GaussianChain
 from kolmogorov.draws.start import started
 from kolmogorov.errors import DataError, ParameterError
 
@@ -33,16 +30,7 @@ def model(likes):
 
 
 def _chain(table, **more):
-    return GaussianChain(
-        table,
-        Features.none(table.n_users, table.n_items),
-        n_events=3,
-        concentration=20.0,
-        seed=5,
-        dealer=Threads(1),
-        levels=LEVELS,
-        **more,
-    )
+    return chain_of(table, seed=5, n_events=3, concentration=20.0, levels=LEVELS, **more)
 
 
 @pytest.mark.parametrize("weighted", [False, True])

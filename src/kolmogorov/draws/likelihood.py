@@ -1,0 +1,513 @@
+"""What a kind of answer means: how psis and thetas are drawn given it, what is expected, and how answers lie around it.
+
+Plans and posteriors have one of the three kinds (`kind_of`), and nothing else asks which it is. With `Gaussian` noise
+an answer is theta_u . psi_i and a normal number whose variance is the user's own. With `HiddenRatings` a yes is such a
+rating above one half. With `DrawnEvents`, the paper's two levels of yes and no, an event is drawn from theta_u in which
+the item happens or not.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from math import erf, exp, pi, sqrt
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr, ndtri, xlog1py, xlogy
+
+from kolmogorov._support.jit import kernel
+from kolmogorov._support.seeds import mixed, row_seeds
+from kolmogorov._support.threads import Threads
+from kolmogorov._support.typing import Floats, Rows
+from kolmogorov.data.view import View
+from kolmogorov.descent.fitted import NOISE
+from kolmogorov.descent.problem import USER_SIDE
+from kolmogorov.draws.gibbs import (
+    chance_of_yes,
+    draw_emissions,
+    draw_emitted,
+    draw_hidden,
+    draw_psis,
+    draw_thetas,
+    settle_emitted,
+)
+from kolmogorov.draws.levels import NEARLY_SURE, middles, nearest
+from kolmogorov.draws.priors import NoisePrior, ThetaPrior, redrawn_alpha, redrawn_shape, stepped
+
+if TYPE_CHECKING:
+    from kolmogorov.draws.chain import Chain, ChainState
+    from kolmogorov.draws.posterior import Posterior
+
+#: Draws rows first..last given where they are: (rows now, seeds of these rows, first, last, rows drawn).
+Draw = Callable[[Any, NDArray[np.uint64], int, int, Any], None]
+#: The random stream of hidden ratings by users, beside those of users, items, the start and the priors.
+HIDDEN = 5
+#: The chances of a no and of a yes at either level, and where these stand in the items' normal prior: by log odds.
+CHANCES = np.column_stack([1.0 - NEARLY_SURE, NEARLY_SURE])
+POSITION = 0.5 + (np.log(NEARLY_SURE) - np.log1p(-NEARLY_SURE)) / 8.0
+_HALF, _SQRT_TWO_PI = sqrt(0.5), sqrt(2.0 * pi)
+#: Steps towards a quantile at most, and the size of the last, in deviations; the error is then that squared.
+#: Many more than Newton's method needs.
+_STEPS, _CLOSE = 60, 1e-5
+#: How often a sweep goes over the pairs of a user's events. By judgement.
+USER_ROUNDS = 2
+#: Rounds over the levels of a new item; sweeps over a new user for each draw, and how many of the last are averaged;
+#: the same where an event is drawn for every answer: from one event to another there is a longer way. By judgement.
+NEW_ROUNDS, NEW_SWEEPS, NEW_ANSWER_SWEEPS = 12, (12, 8), (120, 80)
+#: Sweeps in which the Dirichlet prior of theta stays as it starts. By judgement.
+HELD = 30
+
+
+def kind_of(likelihood: str, levels: Floats) -> Gaussian:
+    """Return what answers mean; of yes and no, levels that are no chances are those of hidden ratings."""
+    if likelihood == "gaussian":
+        return Gaussian()
+    return HiddenRatings() if levels[0] < 0.0 or levels[-1] > 1.0 else DrawnEvents()
+
+
+def chances_of_yes(said: Floats) -> Floats:
+    """Return the chances that hidden ratings around what draws say lie above one half; in single precision if they are.
+
+    Examples
+    --------
+    >>> chances_of_yes(np.array([-1.0, 0.25, 0.5, 1.0])).round(4).tolist()
+    [0.0001, 0.2654, 0.5, 0.895]
+    """
+    chance: Floats = ndtr((said - said.dtype.type(0.5)) * said.dtype.type(1.0 / np.sqrt(NOISE)))
+    return chance
+
+
+class Gaussian:
+    """Answers are theta_u . psi_i plus normal noise whose variance depends on the user.
+
+    An entry that was not observed may weigh `unobserved`, below all weights, as an answer of 0.
+    """
+
+    #: Whether what a draw says is a rating behind yes and no, and not what is expected.
+    hidden: ClassVar[bool] = False
+    #: The numbers of the priors on which chains should agree.
+    prior_names: ClassVar[tuple[str, ...]] = ("concentration", "noise", "noise_shape")
+    #: Sweeps over a new item for each draw, and rounds over its levels in each. By judgement.
+    new_item_rounds: ClassVar[tuple[int, int]] = (1, NEW_ROUNDS)
+
+    def psi_variance(self, unobserved: float) -> float:
+        """Return what the prior of psi's precision is around, as a variance by event.
+
+        With noisy ratings it has to be small: events that are not needed must be able to have nearly the same levels.
+        """
+        return 0.1 if unobserved else 0.01
+
+    def positions(self, levels: Floats) -> Floats:
+        """Return where levels stand in the items' normal prior."""
+        return levels
+
+    def entering(self, view: View) -> View:
+        """Return answers as draws take them."""
+        return view
+
+    # --- conditional draws ------------------------------------------------------------------------------------------
+
+    def told(self, chain: Chain, state: ChainState, index: int) -> tuple[ChainState, View, View]:
+        """Return what psis and thetas are to explain in a sweep, by users and by items: the answers as they are."""
+        return state, self.entering(chain.observations.rows), self.entering(chain.observations.columns)
+
+    def psis(
+        self, view: View, theta: Floats, noise: Floats, levels: Floats, prior: Any, unobserved: float, rounds: int
+    ) -> Draw:
+        """Return how items, as numbers of levels, are drawn given thetas and a prior, their means and its precision."""
+        precision, (centre, pull) = 1.0 / noise, prior
+        if unobserved:
+            # That everyone said no, a little, is one more normal prior, around 0.
+            both = pull + unobserved * (precision * theta.T) @ theta
+            centre, pull = centre @ pull @ np.linalg.inv(both), both
+        table = corrected(view, unobserved)
+
+        def draw(codes: Any, seeds: NDArray[np.uint64], first: int, last: int, out: Any) -> None:
+            draw_psis(*table, precision, theta, codes, levels, centre, pull, rounds, seeds, first, last, out)
+
+        return draw
+
+    def thetas(self, view: View, psi: Floats, noise: Floats, levels: Floats, prior: Any, unobserved: float) -> Draw:
+        """Return how users are drawn given psis and a prior, its concentration and their centres."""
+        table, precision, (concentration, centre) = corrected(view, unobserved), 1.0 / noise, prior
+        whole = unobserved * psi.T @ psi if unobserved else np.empty((0, 0))
+        given = (precision, psi, whole)
+
+        def draw(theta: Any, seeds: NDArray[np.uint64], first: int, last: int, out: Any) -> None:
+            draw_thetas(*table, *given, theta, concentration, centre, USER_ROUNDS, seeds, first, last, out)
+
+        return draw
+
+    def theta_prior(self, state: ChainState) -> tuple[float, Floats]:
+        """Return the concentration of thetas and their centres."""
+        return state.theta_prior.concentration, state.theta_prior.centre
+
+    def redrawn(
+        self, chain: Chain, state: ChainState, rows: View, index: int, rng: np.random.Generator, *, learning: bool
+    ) -> ChainState:
+        """Draw what answers have of their own, given the rest: the variances of the noise, and their prior."""
+        prior = NoisePrior(state.scale, state.shape, chain.noise_rate * chain.noise_shape / state.shape)
+        noise, prior = prior.redrawn(chain.residuals(state.theta, state.psi, rows), chain.mass, rng)
+        shape, scale = redrawn_shape(prior.shape, prior.scale, noise, rng)
+        return replace(state, noise=noise, scale=scale, shape=shape)
+
+    def learned_theta_prior(self, chain: Chain, state: ChainState, rng: np.random.Generator) -> ThetaPrior:
+        """Learn the prior of theta during burn-in."""
+        prior = state.theta_prior
+        # Where only yes is recorded the pattern is the answers, and would be believed beside them.
+        prior = (prior.located if chain.unobserved else prior.shrunk)(state.theta, chain.seen_users)
+        return prior if chain.concentration is not None else stepped(prior, state.theta, chain.seen_users, rng)
+
+    def numbers(self, state: ChainState) -> dict[str, float]:
+        """Return the concentration of theta, fixed after burn-in, the usual deviation of the noise, and its shape."""
+        usual = math.sqrt(state.scale / state.shape)
+        return {"concentration": state.theta_prior.concentration, "noise": usual, "noise_shape": state.shape}
+
+    # --- rows that were not there when chains were run ----------------------------------------------------------------
+
+    def new_psis(self, *given: Any) -> Draw:
+        """Return how new items are drawn: `psis`, of which nobody has drawn what they are to explain."""
+        return self.psis(*given)
+
+    def new_thetas(self, *given: Any) -> Draw:
+        """Return how new users are drawn."""
+        return self.thetas(*given)
+
+    def settled_thetas(
+        self, k: int, view: View, psi: Floats, noise: float, levels: Floats, prior: Any, unobserved: float, job: Threads
+    ) -> Floats:
+        """Draw new users given the k-th draw again and again, from their centre on; return the mean of the last."""
+        concentration, centre = prior
+        n, size, (sweeps, last_ones) = view.counts.size, centre.size, NEW_SWEEPS
+        around = np.tile(centre, (n, 1))
+        draw = self.new_thetas(view, psi, np.full(n, noise), levels, (concentration, around), unobserved)
+        total = np.zeros((n, size))
+
+        def share(first: int, last: int) -> None:
+            theta, out = around.copy(), np.empty_like(total)
+            for index in range(sweeps):
+                draw(theta, same_seeds(k, index, USER_SIDE, last - first), first, last, out)
+                theta[first:last] = out[first:last]
+                if index >= sweeps - last_ones:
+                    total[first:last] += theta[first:last] / last_ones
+
+        job.deal(share, n, size**2)
+        return total
+
+    # --- what is expected, and how answers lie around it --------------------------------------------------------------
+
+    def expected(self, said: Floats) -> Floats:
+        """Return what answers are expected of what draws say."""
+        return said
+
+    def shares(self, posterior: Posterior, users: Rows, items: Rows, points: Floats) -> Floats:
+        """Return the probability of each rating: with normal noise that of being nearest to it."""
+        out, cuts = np.zeros((users.size, points.size)), middles(points)
+        posterior.dealt(users, items, lambda part, said, spread: answer_shares(said, spread, cuts, out[part]))
+        return out
+
+    def interval(self, posterior: Posterior, users: Rows, items: Rows, tails: tuple[float, float]) -> Floats:
+        """Return two quantiles of the normals around what every draw says; float64[2, n]."""
+        ends = np.empty((2, users.size))
+
+        def work(part: slice, said: Floats, spread: Floats) -> None:
+            for tail, end in zip(tails, ends, strict=True):
+                mixture_quantile(np.clip(said, 0.0, 1.0), spread, tail, float(ndtri(tail)), end[part])
+
+        posterior.dealt(users, items, work)
+        return np.clip(ends, 0.0, 1.0)
+
+    def log_density(self, said: Floats, deviation: Floats, answers: Floats) -> Floats:
+        """Return the logarithm of the density of answers, given what is expected and how far they lie from it."""
+        density: Floats = -0.5 * ((answers - said) / deviation) ** 2 - np.log(deviation) - 0.5 * np.log(2.0 * np.pi)
+        return density
+
+    def answered(self, said: Floats, deviation: Floats, rng: np.random.Generator) -> Floats:
+        """Draw answers, with their noise; they are not cut."""
+        noisy: Floats = said + deviation * rng.standard_normal(said.shape)
+        return noisy
+
+
+class YesNo(Gaussian):
+    """What both kinds of yes and no have in common: answers are told by their chance."""
+
+    prior_names: ClassVar[tuple[str, ...]] = ("concentration",)
+    new_item_rounds: ClassVar[tuple[int, int]] = (NEW_ROUNDS, 1)
+
+    def shares(self, posterior: Posterior, users: Rows, items: Rows, points: Floats) -> Floats:
+        """Return the probability of either answer: 0 and 1 are the first and the last of the points."""
+        chance, out = posterior.at_rows(users, items), np.zeros((users.size, points.size))
+        out[:, 0], out[:, -1] = 1.0 - chance, chance
+        return out
+
+    def interval(self, posterior: Posterior, users: Rows, items: Rows, tails: tuple[float, float]) -> Floats:
+        """Return two quantiles, which are 0 or 1."""
+        chance = posterior.at_rows(users, items)
+        return np.array([chance > 1.0 - tails[0], chance >= tails[0]]).astype(np.float64)
+
+    def log_density(self, said: Floats, deviation: Floats, answers: Floats) -> Floats:
+        """Return the logarithm of the probability of answers."""
+        chance: Floats = xlogy(answers, said) + xlog1py(1.0 - answers, -said)
+        return chance
+
+    def answered(self, said: Floats, deviation: Floats, rng: np.random.Generator) -> Floats:
+        """Draw answers."""
+        return (rng.random(said.shape) < said).astype(np.float64)
+
+
+class HiddenRatings(YesNo):
+    """The chance of a yes is that of a rating above one half: theta_u . psi_i plus normal noise of a fixed variance.
+
+    A sweep draws the ratings behind the answers (Albert and Chib 1993), and then goes over them as over any others.
+    """
+
+    hidden: ClassVar[bool] = True
+
+    def psi_variance(self, unobserved: float) -> float:
+        """Return a wide one: nothing bounds ratings that are hidden."""
+        return 0.5
+
+    def told(self, chain: Chain, state: ChainState, index: int) -> tuple[ChainState, View, View]:
+        """Draw the ratings behind all answers."""
+        rows, columns = chain.observations.rows, chain.observations.columns
+        n_users, ratings = len(state.theta), np.empty(rows.values.size)
+        seeds = chain.row_seeds(index, HIDDEN + USER_SIDE)
+        given = (*entries(rows), state.theta, state.psi)
+
+        def share(first: int, last: int) -> None:
+            draw_hidden(*given, seeds[first:last], first, last, ratings)
+
+        chain.deal(share, rows, 64 + state.theta.shape[1])
+        by_items = View(columns.indptr, columns.indices, ratings[chain.by_items], columns.weights)
+        state = replace(state, noise=np.full(n_users, NOISE))
+        return state, View(rows.indptr, rows.indices, ratings, rows.weights), by_items
+
+    def redrawn(
+        self, chain: Chain, state: ChainState, rows: View, index: int, rng: np.random.Generator, *, learning: bool
+    ) -> ChainState:
+        """Leave the noise as it is: what is hidden has no scale of its own."""
+        return state
+
+    def numbers(self, state: ChainState) -> dict[str, float]:
+        """Return the concentration of theta, fixed after burn-in."""
+        return {"concentration": state.theta_prior.concentration}
+
+    def new_psis(
+        self, view: View, theta: Floats, noise: Floats, levels: Floats, prior: Any, unobserved: float, rounds: int
+    ) -> Draw:
+        """Return how new items are drawn, each time with the ratings behind their answers."""
+        hidden, ratings = hidden_view(view)
+        inner = self.psis(hidden, theta, np.full(len(theta), NOISE), levels, prior, unobserved, rounds)
+
+        def draw(codes: Any, seeds: NDArray[np.uint64], first: int, last: int, out: Any) -> None:
+            draw_hidden(*entries(view), levels[codes], theta, mixed(seeds), first, last, ratings)
+            inner(codes, seeds, first, last, out)
+
+        return draw
+
+    def new_thetas(self, view: View, psi: Floats, noise: Floats, levels: Floats, *rest: Any) -> Draw:
+        """Return how new users are drawn, each time with the ratings behind their answers."""
+        hidden, ratings = hidden_view(view)
+        inner = self.thetas(hidden, psi, np.full(len(noise), NOISE), levels, *rest)
+
+        def draw(theta: Any, seeds: NDArray[np.uint64], first: int, last: int, out: Any) -> None:
+            draw_hidden(*entries(view), theta, psi, mixed(seeds), first, last, ratings)
+            inner(theta, seeds, first, last, out)
+
+        return draw
+
+    def expected(self, said: Floats) -> Floats:
+        """Return the chances of a yes."""
+        return chances_of_yes(said)
+
+
+class DrawnEvents(YesNo):
+    """Of each answer an event is drawn from theta_u, in which the item happens or not: nearly surely a yes, or a no.
+
+    Thetas have a Dirichlet prior with the parameters `alpha`.
+    """
+
+    def psi_variance(self, unobserved: float) -> float:
+        """Return what the prior of psi's precision is around, as a variance by event."""
+        return 0.1
+
+    def positions(self, levels: Floats) -> Floats:
+        """Return where the levels stand in the items' normal prior: by their log odds."""
+        return POSITION
+
+    def entering(self, view: View) -> View:
+        """Return answers as 0 and 1."""
+        answers: Any = (view.values > 0.5).astype(np.uint8)
+        return View(view.indptr, view.indices, answers, view.weights)
+
+    def psis(
+        self, view: View, theta: Floats, noise: Floats, levels: Floats, prior: Any, unobserved: float, rounds: int
+    ) -> Draw:
+        """Return how items are drawn, the events behind the answers summed out."""
+
+        def draw(codes: Any, seeds: NDArray[np.uint64], first: int, last: int, out: Any) -> None:
+            draw_emissions(*entries(view), theta, codes, CHANCES, POSITION, *prior, seeds, first, last, out)
+
+        return draw
+
+    def thetas(self, view: View, psi: Floats, noise: Floats, levels: Floats, prior: Any, unobserved: float) -> Draw:
+        """Return how users are drawn: an event for each answer, then a Dirichlet given their counts."""
+        codes, alpha = nearest(psi, levels), prior[0] * prior[1]
+
+        def draw(theta: Any, seeds: NDArray[np.uint64], first: int, last: int, out: Any) -> None:
+            draw_emitted(*entries(view), codes, CHANCES, theta, alpha, seeds, first, last, out)
+
+        return draw
+
+    def theta_prior(self, state: ChainState) -> tuple[float, Floats]:
+        """Return the Dirichlet's parameters, as one part."""
+        return 1.0, state.alpha
+
+    def redrawn(
+        self, chain: Chain, state: ChainState, rows: View, index: int, rng: np.random.Generator, *, learning: bool
+    ) -> ChainState:
+        """Draw alpha. At first users are alike because events are; learned from that, alpha would keep them so."""
+        if learning and index <= HELD:
+            return state
+        return replace(state, alpha=redrawn_alpha(state.alpha, state.theta[chain.seen_users], rng))
+
+    def learned_theta_prior(self, chain: Chain, state: ChainState, rng: np.random.Generator) -> ThetaPrior:
+        """Leave the normal prior alone: that of thetas is alpha."""
+        return state.theta_prior
+
+    def numbers(self, state: ChainState) -> dict[str, float]:
+        """Return the concentration of theta: the sum of its Dirichlet prior's parameters."""
+        return {"concentration": float(state.alpha.sum())}
+
+    def settled_thetas(
+        self, k: int, view: View, psi: Floats, noise: float, levels: Floats, prior: Any, unobserved: float, job: Threads
+    ) -> Floats:
+        """Draw new users given the k-th draw again and again: from one event to another there is a long way."""
+        sweeps, last_ones = NEW_ANSWER_SWEEPS
+        seeds = row_seeds(k, 0, USER_SIDE, np.arange(sweeps))
+        theta = np.tile(prior[1], (view.counts.size, 1))
+        given = (*entries(view), nearest(psi, levels), CHANCES, theta, prior[0] * prior[1], seeds, last_ones)
+        found = np.empty_like(theta)
+
+        def share(first: int, last: int) -> None:
+            settle_emitted(*given, first, last, found)
+
+        job.deal(share, len(theta), 1, view.indptr, 16 * sweeps * prior[1].size)
+        return found
+
+
+# --- tables and seeds -------------------------------------------------------------------------------------------------
+
+
+def entries(view: View) -> tuple[Any, ...]:
+    """Return a table's arrays, as kernels take them."""
+    return view.indptr, view.indices, view.values, view.weights
+
+
+def corrected(view: View, unobserved: float) -> tuple[Any, ...]:
+    """Return a table's arrays: weights without what the whole table already counts, values that make up for it."""
+    if not unobserved:
+        return entries(view)
+    weights = view.weights if view.weights.size else np.ones_like(view.values)
+    left = weights - unobserved
+    return view.indptr, view.indices, view.values * weights / left, left
+
+
+def hidden_view(view: View) -> tuple[View, Floats]:
+    """Return a table of ratings behind the answers of another, and where these are to be written."""
+    ratings = np.empty(view.values.size)
+    return View(view.indptr, view.indices, ratings[:], view.weights), ratings
+
+
+def same_seeds(draw: int, sweep: int, side: int, n: int) -> NDArray[np.uint64]:
+    """Return the same seed for every row: where a new row stands among others must not matter."""
+    return np.repeat(row_seeds(draw, sweep, side, np.zeros(1, dtype=np.int64)), n)
+
+
+# --- kernels ----------------------------------------------------------------------------------------------------------
+
+
+@kernel
+def draw_products(theta, psi, any_user, any_item, users, items, hidden, out, mean, deviation):
+    """Write the mean and the standard deviation of what draws say of pairs: their products or the chances of a yes.
+
+    Where there is room, what draw k says of pair n is written to out[n, k]. The row past the last stands for another
+    row in each draw.
+    """
+    n_users, n_items, size, draws = theta.shape[1], psi.shape[1], theta.shape[2], theta.shape[0]
+    for n in range(users.size):
+        first, second = 0.0, 0.0
+        for k in range(draws):
+            user = users[n] if users[n] < n_users else any_user[k]
+            item = items[n] if items[n] < n_items else any_item[k]
+            total = 0.0
+            for d in range(size):
+                total += theta[k, user, d] * psi[k, item, d]
+            total = chance_of_yes(total) if hidden else total
+            if out.size:
+                out[n, k] = total
+            first += total
+            second += total * total
+        first /= draws
+        mean[n] = min(max(first, 0.0), 1.0)
+        deviation[n] = np.sqrt(max(second / draws - first * first, 0.0))
+
+
+@kernel
+def answer_shares(centre, spread, cuts, out):
+    """Write each pair's probability of an answer between neighbouring cuts: normal noise around every draw."""
+    draws = centre.shape[1]
+    for n in range(centre.shape[0]):
+        for k in range(draws):
+            wide, below = spread[n, k] * sqrt(2.0), 0.0
+            for c in range(cuts.size):
+                upto = 0.5 * (1.0 + erf((cuts[c] - centre[n, k]) / wide))
+                out[n, c] += (upto - below) / draws
+                below = upto
+            out[n, cuts.size] += (1.0 - below) / draws
+
+
+@kernel
+def mixture_quantile(centre, spread, level, near, out):
+    """Write the quantile of equal mixtures of normals: row n mixes centre[n, k] with spread[n, k].
+
+    Newton's steps from where the quantile of one normal would be (`near` deviations from its mean), and halves of what
+    is left where a step would leave it or is not half as long as the one before.
+    """
+    draws = centre.shape[1]
+    for n in range(centre.shape[0]):
+        low, high = centre[n, 0], centre[n, 0]
+        first, second, least = 0.0, 0.0, spread[n, 0]
+        for k in range(draws):
+            least = min(least, spread[n, k])
+            low = min(low, centre[n, k] - 9.0 * spread[n, k])
+            high = max(high, centre[n, k] + 9.0 * spread[n, k])
+            first += centre[n, k] / draws
+            second += (centre[n, k] * centre[n, k] + spread[n, k] * spread[n, k]) / draws
+        whole = sqrt(max(second - first * first, 0.0))
+        x = min(max(first + near * whole, low), high)
+        before = 2.0 * (high - low)
+        for _ in range(_STEPS):
+            below, density = 0.0, 0.0
+            for k in range(draws):
+                z = (x - centre[n, k]) / spread[n, k]
+                below += 0.5 * (1.0 + erf(z * _HALF))
+                density += exp(-0.5 * z * z) / spread[n, k]
+            missing = level * draws - below
+            if missing > 0.0:
+                low = x
+            else:
+                high = x
+            # The density lacks its constant, 1 / sqrt(2 pi).
+            step = _SQRT_TWO_PI * missing / density if density > 0.0 else high - low
+            # Between two peaks the density is nearly 0, and steps that do not shrink could go to and fro for ever.
+            if not low <= x + step <= high or abs(step) > 0.5 * before:
+                step = 0.5 * (low + high) - x
+            before = abs(step)
+            x += step
+            if abs(step) <= _CLOSE * least:
+                break
+        out[n] = x
