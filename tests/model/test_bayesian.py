@@ -195,7 +195,7 @@ def test_weights_count_as_repetitions(rng):
 
 def test_a_huge_weight_takes_no_longer_and_is_a_certainty(zoo):
     """Answers given a hundred million times: theta is known, and the sweep ends."""
-    view = zoo.rows.weighed(np.full(len(zoo), 1e8))
+    view = View(zoo.rows.indptr, zoo.rows.indices, zoo.values, np.full(len(zoo), 1e8))
     heavy = Observations(zoo.users, zoo.items, view, zoo.scale)
     model = BayesianKolmogorovModel(3, **SMALL, likelihood="bernoulli").fit(heavy)
     assert np.isfinite(model.predict(zoo)).all()

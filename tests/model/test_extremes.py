@@ -8,6 +8,7 @@ import pytest
 import kolmogorov as km
 from helpers.processes import printed
 from kolmogorov import Observations
+from kolmogorov.data.view import View
 from kolmogorov.draws.priors import PsiPrior
 from kolmogorov.errors import FitError, ParameterError
 
@@ -20,7 +21,9 @@ MODELS = {
 
 
 def weighed(table, weights):
-    return Observations(table.users, table.items, table.rows.weighed(weights), table.scale)
+    return Observations(
+        table.users, table.items, View(table.rows.indptr, table.rows.indices, table.values, weights), table.scale
+    )
 
 
 @pytest.mark.parametrize("weights", ["all", "one", "mixed"])

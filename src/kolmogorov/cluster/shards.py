@@ -30,11 +30,11 @@ from kolmogorov._support.typing import Floats
 from kolmogorov.cluster.dask import Dask
 from kolmogorov.data.columns import refuse_codes
 from kolmogorov.data.observations import Observations, check_trainable
-from kolmogorov.data.read import IdColumn, Reading, part_of, points_in
+from kolmogorov.data.read import Reading, part_of, points_in
 from kolmogorov.data.scale import Extent, Scale
 from kolmogorov.data.sources import parquet_source, row_groups
 from kolmogorov.data.view import Entries, View, duplicate, nothing_there, row_blocks, transposed
-from kolmogorov.data.vocabulary import Vocabulary, in_order
+from kolmogorov.data.vocabulary import IdColumn, Vocabulary, in_order
 from kolmogorov.descent.engine import HalfStep, RatingsEngine, State
 from kolmogorov.descent.problem import Mass, Objective, Partners, Problem, UserTotals
 from kolmogorov.errors import DataError, ParameterError

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from kolmogorov._support.typing import Floats
 from kolmogorov.data.observations import Observations
-from kolmogorov.data.read import IdColumn, Reading, records_of
+from kolmogorov.data.read import Reading, records_of
 from kolmogorov.data.scale import Terms
 from kolmogorov.data.sources import sources_of
-from kolmogorov.data.values import UnreadableError, looks_like_number, numbers_of
-from kolmogorov.data.vocabulary import Coder, Vocabulary
+from kolmogorov.data.values import Coder, UnreadableError, looks_like_number, numbers_of
+from kolmogorov.data.vocabulary import IdColumn, Vocabulary
 from kolmogorov.errors import DataError
 
 #: Different words that a question may be answered with.

@@ -6,16 +6,20 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Integral
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kolmogorov._support.typing import Floats
 from kolmogorov._support.validation import suggestion
-from kolmogorov.data.sources import Source
-from kolmogorov.data.values import BLANK_WORDS, PAIR_OF, looks_like_number, text_of
+from kolmogorov.data.sources import Source, TextSource
+from kolmogorov.data.values import BLANK_WORDS, PAIR_OF, Notation, looks_like_number, text_of
+from kolmogorov.data.vocabulary import is_whole
 from kolmogorov.errors import DataError, ParameterError
+
+if TYPE_CHECKING:
+    from kolmogorov.data.read import Reading
 
 _THINGS = "item movie film product book song track artist album game joke question article business restaurant beer"
 _THINGS += " anime video show recipe hotel place page url course service produkt artikel buch produit livre producto"
@@ -47,6 +51,8 @@ ID_NAMES = ("id", "key", "code")
 _MOST_LISTED = 12
 #: Rows that are looked at where the kind of table is in doubt, and cells that tell what is in a column.
 _LOOKED_AT, _TELLING = 1_000, 8
+#: Columns of a wide table, at most: each is looked at by itself.
+_MOST_ITEMS = 1_000_000
 #: A code such as 99 lies beyond so many times the other values, is rare, and those are few and whole.
 _FAR, _RARE, _FEW = 3.0, 0.1, 12
 
@@ -115,45 +121,39 @@ def usual_columns(names: Sequence[Any], known: Mapping[str, Any] | None = None) 
 
 
 def pick_columns(
-    names: Sequence[Any],
-    asked: Mapping[str, Any],
-    source: str,
-    roles: Sequence[str] = ROLES,
-    *,
-    known: Mapping[str, Any] | None = None,
-    by_place: bool = True,
-    implicit: bool = False,
-    wide: bool = False,
+    names: Sequence[Any], told: Reading, source: str, roles: Sequence[str] = ROLES, *, by_place: bool = True
 ) -> dict[str, int]:
-    """Return the column of each role.
-
-    `asked` are names or positions; `known` are names that a recipe has. Without `by_place` a column is only taken by
-    its name, as in a frame. With `implicit` there need be no value.
-    """
+    """Return the column of each role; without `by_place` one is only taken by its name, as in a frame."""
+    asked = {role: told.asked[role] for role in (*roles, *(["weight"] if "value" in roles else []))}
     chosen = {role: position_of(names, at, role, source) for role, at in asked.items() if at is not None}
     for role in (role for role in roles if role not in chosen):
-        name = (known or {}).get(role)
         found = [at for at in candidates(names, role) if at not in chosen.values()]
-        if name in names:
-            chosen[role] = position_of(names, name, role, source)
+        if told.known.get(role) in names:
+            chosen[role] = position_of(names, told.known[role], role, source)
         elif len(found) > 1:
             shown = " or ".join(repr(str(names[at])) for at in found)
-            twin = [str(name).strip() for name in names].count(str(names[found[0]]).strip()) > 1
-            said = found[0] if twin else names[found[0]]
+            twins = [str(name).strip() for name in names].count(str(names[found[0]]).strip()) > 1
+            said = found[0] if twins else str(names[found[0]])
             raise DataError(f"{source}: which column is the {role}, {shown}? Say {role}={said!r}.")
         elif found:
             chosen[role] = found[0]
     # What is left goes by its place among the columns that are no times and no row numbers.
     places = [at for at, name in enumerate(names) if not _is_time(name) and at != index_column(names)]
-    usual = set(chosen)
+    pair = {"user", "item"} <= chosen.keys()
     for role in (role for role in roles if role not in chosen):
         free = [at for at in places[ROLES.index(role) :][:1] if at not in chosen.values()]
-        if wide:
+        if told.wide:
             free = free or [at for at in range(len(names)) if at not in chosen.values()]
-        if free and (by_place or wide):
+        if free and (by_place or told.wide):
             chosen[role] = free[0]
-        elif not (role == "value" and implicit):
-            raise _unknown(names, role, source, pair={"user", "item"} <= usual, n_places=0 if wide else len(places))
+        elif role != "value" or not told.implicit:
+            more = " If it has one row per user and one column per item, say wide=True."
+            if role == "value" and (pair or len(places) == 2):
+                more = " If every line is a yes, as in a list of clicks or purchases, say implicit=True."
+            elif told.wide or len(places) < 4:
+                more = ""
+            name = f" Name it with {role}=." if role != "value" or len(places) > 2 else ""
+            raise DataError(f"{source}: which column is the {role}? It has: {listed(names)}.{name}{more}")
     return {role: chosen[role] for role in (*ROLES, "weight") if role in chosen}
 
 
@@ -178,19 +178,111 @@ def position_of(names: Sequence[Any], column: Any, role: str, source: str) -> in
     return int(column)
 
 
-def _unknown(names: Sequence[Any], role: str, source: str, *, pair: bool, n_places: int) -> DataError:
-    """Word the error for a role that no column has."""
-    name = f" Name it with {role}=." if role != "value" or n_places > 2 else ""
-    if role == "value" and (pair or n_places == 2):
-        more = " If every line is a yes, as in a list of clicks or purchases, say implicit=True."
-    else:
-        more = " If it has one row per user and one column per item, say wide=True." if n_places > 3 else ""
-    return DataError(f"{source}: which column is the {role}? It has: {listed(names)}.{name}{more}")
-
-
 def listed(names: Sequence[Any], most: int = _MOST_LISTED) -> str:
     """Name the first few."""
     return ", ".join(map(repr, names[:most])) + (", ..." if len(names) > most else "")
+
+
+# --- the columns of a source ------------------------------------------------------------------------------------------
+
+
+def take_header(source: Source, told: Reading, roles: Sequence[str] = ROLES) -> None:
+    """Let the first line of a text file name its columns, where it is a header."""
+    if isinstance(source, TextSource) and _has_header(source, told, roles):
+        source.take_header()
+
+
+def _has_header(source: TextSource, told: Reading, roles: Sequence[str]) -> bool:
+    """A header has usual names, or no number at all above a column of numbers, or no word above one of words."""
+    first, second = source.first, source.second
+    by_name = any(isinstance(column, str) for column in told.asked.values())
+    if by_name and told.header is False:
+        raise ParameterError("Columns can be named only where the file has a header; use positions from 0.")
+    least = 2 if told.wide or told.implicit else len(roles)
+    if len(first) < least:
+        more = " If another character separates the columns, name it with sep=."
+        if len(first) == 2 and "value" in roles:
+            more = " If every line is a yes, as in a list of clicks or purchases, say implicit=True."
+        expected = "user, and one for each item" if told.wide else ", ".join(roles)
+        raise DataError(
+            f"{source.name}: expected at least {least} columns ({expected}), got {len(first)} in the line "
+            f"{source.first_line[:60]!r}.{more}"
+        )
+    if by_name or told.header != "auto":
+        return by_name or bool(told.header)
+    usual = usual_columns(first, told.known)
+    if told.wide or {"user", "item"} <= usual.keys():
+        return True
+    named = first[1:] if not first[0] and not any(map(looks_like_number, first)) else first
+    if "value" not in roles or any(looks_like_number(field) or not field for field in named):
+        return False
+    if told.implicit and len(first) == 2:
+        return bool(usual)
+    at = told.value if isinstance(told.value, int) else 2
+    if at >= len(first):
+        return True
+    below = second[at] if at < len(second) else ""
+    begins = _begins(first[at], below, told.notation)
+    unclear = first[at].casefold() in PAIR_OF and below in ("0", "1") and not begins
+    if unclear and not any(map(looks_like_number, second[:at])):
+        raise DataError(
+            f"{source.name}: is the first line, {source.first_line[:60]!r}, a header or a rating? Say "
+            "header=True or header=False."
+        )
+    return not begins
+
+
+def _begins(first: str, second: str, form: Notation) -> bool:
+    """Tell whether the first of two fields is a value as well, and not the name of a column above the second."""
+    one, other = first.casefold(), second.casefold()
+    if first in form.missing or form.map is not None:
+        return first in form.missing or one in (form.map or {})
+    if one in ("yes", "no", "true", "false", "ja", "nein", "wahr", "falsch", "oui", "non"):
+        return True
+    return one in PAIR_OF and (not other or second in form.missing or PAIR_OF[one] == PAIR_OF.get(other))
+
+
+def list_columns(source: Source, told: Reading, roles: Sequence[str] = ROLES) -> tuple[dict[str, int], set[str]]:
+    """Return the column of each role of a list, and the roles whose columns have no usual name and were not named."""
+    at = pick_columns(source.names, told, source.name, roles, by_place=source.path is not None)
+    usual = usual_columns(source.names, told.known)
+    guessed = {role for role in at if told.asked[role] is None and usual.get(role) != at[role]}
+    if source.named and guessed:
+        refuse_wide(source, at, guessed)
+    return at, guessed
+
+
+def wide_columns(source: Source, told: Reading) -> tuple[int, dict[str, int]]:
+    """Return the column of the users of a wide table, and those of the items by their ids."""
+    names, index = source.names, index_column(source.names)
+    user = pick_columns(names, told, source.name, ("user",))["user"]
+    if (
+        told.user is None
+        and index is not None
+        and not (candidates([names[user]], "user") or plain(names[user]) in ID_NAMES)
+    ):
+        # A column without a name holds the users, unless it numbers the rows beside a column of users.
+        cells = head(source)
+        numbered = cells and all(is_whole(text_of(cell)) for cell in cells[index])
+        user = user if numbered and not could_be_values(cells[user]) else index
+    kept, left_out = (
+        [position_of(names, column, "item", source.name) for column in chosen or ()]
+        for chosen in (told.keep, told.ignore)
+    )
+    every = range(len(names)) if told.keep is None else dict.fromkeys(kept)
+    at = [k for k in every if k not in (user, index) and k not in left_out]
+    if not 1 <= len(at) <= _MOST_ITEMS:
+        raise DataError(
+            f"{source.name}: a wide table has a column of users and 1 to {_MOST_ITEMS:,} items, got {len(at)} items."
+        )
+    found: dict[str, int] = {}
+    for k in at:
+        text = str(names[k]).strip()
+        if not text:
+            raise DataError(f"{source.name}: column {k} has no name. Name it, or leave it out with ignore={k}.")
+        if found.setdefault(text, k) != k:
+            raise DataError(f"{source.name}: columns {found[text]} and {k} are both called {text!r}.")
+    return user, found
 
 
 # --- what is in doubt -------------------------------------------------------------------------------------------------

@@ -7,10 +7,10 @@ understood (`part_of`), and what all sources hold is put together (`gathered`).
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields
-from functools import lru_cache, reduce
+from functools import reduce
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -23,52 +23,32 @@ from kolmogorov._support.progress import notice
 from kolmogorov._support.typing import Floats
 from kolmogorov._support.validation import AUTO, BOOLEAN, Requirement, check_parameters, one_of
 from kolmogorov.data.columns import (
-    ID_NAMES,
     ROLES,
-    candidates,
-    could_be_values,
-    head,
     index_column,
-    pick_columns,
-    plain,
-    position_of,
+    list_columns,
     refuse_codes,
     refuse_scales,
     refuse_text,
-    refuse_wide,
+    take_header,
     title_column,
-    usual_columns,
+    wide_columns,
 )
 from kolmogorov.data.observations import Observations, check_any
 from kolmogorov.data.packed import check_free, write_table
 from kolmogorov.data.provenance import Provenance, points_of
 from kolmogorov.data.scale import Extent, Terms
-from kolmogorov.data.sources import Source, TextSource, sources_of
+from kolmogorov.data.sources import Source, sources_of
 from kolmogorov.data.titles import texts_of
-from kolmogorov.data.values import (
-    BLANK_WORDS,
-    PAIR_OF,
-    Notation,
-    UnreadableError,
-    looks_like_number,
-    numbers_of,
-    text_of,
-)
+from kolmogorov.data.values import Notation, UnreadableError, ValueColumn, looks_like_number, numbers_of
 from kolmogorov.data.view import Entries, nothing_there
-from kolmogorov.data.vocabulary import Coder, Vocabulary, id_text, in_order, is_whole
+from kolmogorov.data.vocabulary import IdColumn, Vocabulary
 from kolmogorov.errors import DataError, ParameterError
 
-#: Columns of a wide table, at most: each is looked at by itself. Distinct ratings that are told.
-_MOST_ITEMS, _MOST_POINTS = 1_000_000, 64
+#: Distinct ratings that are told.
+_MOST_POINTS = 64
 _TEXT = Requirement("a text", lambda value: isinstance(value, str) and bool(value))
-_RULES: dict[str, Requirement] = {
-    "sep": _TEXT,
-    "encoding": _TEXT,
-    "header": BOOLEAN | AUTO,
-    "wide": BOOLEAN,
-    "implicit": BOOLEAN,
-    "scale": one_of(("table", "column")),
-}
+_RULES = {"sep": _TEXT, "encoding": _TEXT, "header": BOOLEAN | AUTO, "scale": one_of(("table", "column"))}
+_RULES |= dict.fromkeys(("wide", "implicit"), BOOLEAN)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -287,174 +267,58 @@ def pack(source: Any, out: str | os.PathLike[str], **options: Any) -> Observatio
     return Observations.open(out, verify=False)
 
 
-# --- columns of cells, of which only distinct ones are looked at -----------------------------------------------------
-
-
-def distinct(column: Any) -> tuple[list[Any], NDArray[Any]]:
-    """Return the distinct cells of an Arrow column, and then None, and which of them each cell is."""
-    if pa.types.is_nested(column.type):
-        # Nothing that is asked for holds lists: what does is shown in an error.
-        cells: list[Any] = [None if cell is None else (str(cell),) for cell in column.to_pylist()]
-        return [*cells, None], np.arange(len(cells))
-    if not pa.types.is_dictionary(column.type):
-        column = column.dictionary_encode()
-    texts = column.dictionary
-    quick = pa.types.is_string(texts.type)
-    listed = texts.to_numpy(zero_copy_only=False).tolist() if quick else texts.to_pylist()
-    return [*listed, None], column.indices.fill_null(len(listed)).to_numpy(zero_copy_only=False)
-
-
-class IdColumn:
-    """The ids of one side, over all sources: texts, whatever they came as."""
-
-    def __init__(self, what: str, missing: Sequence[str] = ()) -> None:
-        self.what, self.texts = what, Coder()
-        self._gone = {mark for mark in missing if mark.casefold() in BLANK_WORDS}
-        # By the types of cells as well: True is 1 as a key.
-        self._key = lru_cache(maxsize=None, typed=True)(self._key_of)
-
-    def _key_of(self, cell: Any) -> int:
-        """Return the key of a cell: -1 of what stands for nothing, -2 of what cannot be an id."""
-        text = "" if cell is None else id_text(cell)
-        if text is None or "\0" in text or not (text or text in self._gone):
-            return -2
-        return -1 if text in self._gone else self.texts[text]
-
-    def read(self, column: Any, source: Source, row: int = 0) -> NDArray[np.int32]:
-        """Return a key for each cell of rows that begin at one; -1 where it stands for nothing."""
-        cells, codes = distinct(column)
-        found = np.fromiter(map(self._key, cells), np.int32, len(cells))[codes]
-        if (found < -1).any():
-            at = int(np.argmax(found < -1))
-            cell = cells[codes[at]]
-            came = repr(cell) if cell not in (None, "") else "nothing. Drop such rows, or say missing=''"
-            binary = ": this is not a text file" if "\0" in str(cell) else ""
-            raise DataError(f"{source.place(row + at)}: the {self.what} must be an id, got {came}{binary}.")
-        return found
-
-    def finish(self, keys: NDArray[np.int32]) -> tuple[list[str], NDArray[np.int32]]:
-        """Return the ids of some keys in order, whole numbers as numbers go, and the rows of the keys."""
-        every = list(self.texts)
-        present = np.flatnonzero(np.bincount(keys, minlength=len(every))).tolist()
-        found = in_order([every[key] for key in present], self.what)
-        row_of = {text: row for row, text in enumerate(found)}
-        return found, np.array([row_of.get(text, -1) for text in every], dtype=np.int32)[keys]
-
-
-class ValueColumn:
-    """The cells of a column of values, as numbers when all are known."""
-
-    def __init__(self, form: Notation, what: str = "value") -> None:
-        self._form, self._what, self._cells = form, what, Coder()
-        self._parts: list[NDArray[Any]] = []
-        #: The places of ordered categories, which are no numbers.
-        self.order: dict[str, float] = {}
-        self.words: dict[str, float] = {}
-        self.decimal: str | None = None
-
-    def read(self, column: Any) -> None:
-        """Take some more cells."""
-        kind = column.type
-        number = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)
-        if (number or pa.types.is_decimal(kind)) and self._form.map is None and not self._form.missing:
-            self._parts.append(column.cast(pa.float64()).to_numpy(zero_copy_only=False))
-            return
-        if pa.types.is_dictionary(kind) and kind.ordered:
-            words = [text_of(cell) for cell in column.dictionary.to_pylist()]
-            if not all(looks_like_number(word) or word.casefold() in PAIR_OF for word in words):
-                self.order = {word: float(k) for k, word in enumerate(words, start=1)}
-        cells, codes = distinct(column)
-        keys = (-1 if cell is None else self._cells[cell] for cell in cells)
-        self._parts.append(np.fromiter(keys, np.int32, len(cells))[codes])
-
-    def texts(self) -> list[str]:
-        """Return the distinct cells as texts."""
-        return ["" if cell != cell else text_of(cell) for cell in self._cells]
-
-    def said(self) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return the distinct cells as texts, and then an empty one, and which of them each cell is."""
-        codes = np.concatenate(self._parts) if self._parts else np.empty(0, np.int32)
-        if codes.dtype != np.int32:
-            numbers, codes = np.unique(codes, return_inverse=True)
-            return np.array(["" if x != x else text_of(x) for x in numbers.tolist()], dtype=object), codes
-        return np.array([*self.texts(), ""], dtype=object), codes
-
-    def finish(
-        self,
-        place: Callable[[int], str],
-        *,
-        empty: bool = False,
-        decimal: str | None = None,
-        beside: Sequence[ValueColumn] = (),
-    ) -> Floats:
-        """Return the numbers, NaN where they are missing; columns `beside` may have more of the same words."""
-        codes = np.concatenate(self._parts) if self._parts else np.empty(0)
-        if codes.dtype != np.int32:
-            return codes
-        form, texts = self._form, self.texts()
-        if self.order and not form.map:
-            # The order of categories is that of the answers.
-            form = Notation({word.casefold(): place for word, place in self.order.items()}, form.missing)
-        if decimal is not None and form.decimal == "auto":
-            form = Notation(form.map, form.missing, decimal, form.thousands)
-        try:
-            found = numbers_of(texts, form, empty_is_missing=empty)
-        except UnreadableError as error:
-            said = str(error)
-            if beside and "map=" in said:
-                # A map is for all columns.
-                try:
-                    numbers_of([*texts, *(t for other in beside for t in other.texts())], form, empty_is_missing=empty)
-                except UnreadableError as wider:
-                    said = str(wider) if "map=" in str(wider) else error.complaint
-            raise DataError(f"{place(int(np.argmax(codes == error.at)))}: {self._what} {said}") from None
-        self.words, self.decimal = found.words, found.decimal
-        return np.append(found.numbers, np.nan)[codes]
-
-
 # --- one source -------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class Records:
-    """A source whose ids are keys, and whose values are not understood yet."""
+@dataclass(eq=False)
+class Part:
+    """One source: first its rows, whose ids are keys (`records_of`), then its ratings (`part_of`)."""
 
     source: Source
-    #: Keys of the users of all rows; of the items of all rows, or of all columns of a wide table.
+    #: Keys of the users of all rows, later of all ratings. The same of items; first of the columns of a wide table.
     users: NDArray[np.int32]
     items: NDArray[np.int32]
     #: One, or one for each item of a wide table, or none where every line is a yes.
     columns: list[ValueColumn]
-    weights: ValueColumn | None
+    mass: ValueColumn | None
     titles: Mapping[int, str]
-    #: Columns by role; roles of those that have no usual name and were not named; and what is said of the columns.
+    #: Columns by role; roles of those that have no usual name and were not named; and what is said of all this.
     at: Mapping[str, int]
     guessed: set[str]
     about: Mapping[str, Any]
+    ratings: Floats = field(default_factory=lambda: np.empty(0))
+    weights: Floats = field(default_factory=lambda: np.empty(0))
+    #: Of each row, or of each cell of a wide table, whether it is a rating.
+    kept: NDArray[np.bool_] = field(default_factory=lambda: np.empty(0, bool))
+
+    def place(self, record: int) -> str:
+        """Name the place of a rating."""
+        return self.source.place(int(np.flatnonzero(self.kept)[record]) // max(self.kept[:1].size, 1))
 
 
-def records_of(source: Source, told: Reading, users: IdColumn, items: IdColumn) -> Records:
+def records_of(source: Source, told: Reading, users: IdColumn, items: IdColumn) -> Part:
     """Read a source: one row for each rating, or for each user."""
     take_header(source, told)
-    names, guessed = source.names, set[str]()
+    names, guessed, texts, partner = source.names, set[str](), [""], []
     if told.wide:
-        at, values, texts = _wide_columns(source, told)
+        user, named = wide_columns(source, told)
+        at, values, texts = {"user": user}, list(named.values()), list(named)
         shown = texts[0] if len(texts) == 1 else f"{len(texts):,} columns, {texts[0]} to {texts[-1]}"
-        columns = {"user": "index" if at["user"] == index_column(names) else str(names[at["user"]]), "items": shown}
-        partner = [np.fromiter((items.texts[text] for text in texts), np.int32, len(texts))]
+        columns = {"user": "index" if user == index_column(names) else str(names[user]), "items": shown}
+        partner.append(np.array([items.texts[text] for text in texts], np.int32))
     else:
         at, guessed = list_columns(source, told)
         title = title_column(names, at.values())
         at |= {} if title is None else {"title": title}
-        values, partner = [at[role] for role in at if role == "value"], []
+        values = [k for role, k in at.items() if role == "value"]
         columns = {role: str(names[k]) if source.named else f"column {k}" for role, k in at.items()}
     used = {*at.values(), *values, index_column(names)}
     ignored = [str(name) for k, name in enumerate(names) if k not in used and str(name)] if source.named else []
     kind = "wide" if told.wide else "list" if values else "only yes"
 
     form = told.notation
-    found = [ValueColumn(form) for _ in values]
-    weights = ValueColumn(Notation(None, (), form.decimal, form.thousands), "weight") if "weight" in at else None
+    found = [ValueColumn(form, name=text) for _, text in zip(values, texts, strict=False)]
+    mass = ValueColumn(Notation(None, (), form.decimal, form.thousands), "weight") if "weight" in at else None
     own: list[NDArray[np.int32]] = []
     titles: dict[int, str] = {}
     beside = {role: k for role, k in at.items() if role != "value"}
@@ -464,8 +328,8 @@ def records_of(source: Source, told: Reading, users: IdColumn, items: IdColumn) 
         own.append(users.read(cells["user"], source, n_rows))
         if "item" in cells:
             partner.append(items.read(cells["item"], source, n_rows))
-        if weights is not None:
-            weights.read(cells["weight"])
+        if mass is not None:
+            mass.read(cells["weight"])
         if "title" in cells:
             keys, where = np.unique(partner[-1], return_index=True)
             for key, text in zip(keys.tolist(), cells["title"].take(pa.array(where)).to_pylist(), strict=True):
@@ -477,109 +341,57 @@ def records_of(source: Source, told: Reading, users: IdColumn, items: IdColumn) 
     source.check(text for side in (users, items) for text in side.texts)
     sides = [np.concatenate(parts) if parts else np.empty(0, np.int32) for parts in (own, partner)]
     about = {"kind": kind, "columns": columns, "ignored": ignored, **source.written}
-    return Records(source, sides[0], sides[1], found, weights, titles, at, guessed, about)
+    return Part(source, sides[0], sides[1], found, mass, titles, at, guessed, about)
 
 
-def take_header(source: Source, told: Reading, roles: Sequence[str] = ROLES) -> None:
-    """Let the first line of a text file name its columns, where it is a header."""
-    if isinstance(source, TextSource) and _has_header(source, told, roles):
-        source.take_header()
+def part_of(source: Source, told: Reading, users: IdColumn, items: IdColumn, *, empty: bool = False) -> Part:
+    """Read the ratings of one source, which is refused where nothing is in it, unless it may be `empty`."""
+    part = records_of(source, told, users, items)
+    weights = np.empty(0) if part.mass is None else part.mass.finish(source.place)
+    if told.wide:
+        _finish_wide(part, told)
+        table = np.stack([column.numbers for column in part.columns], axis=1)
+        part.kept = ~np.isnan(table) & (part.users >= 0)[:, None]
+        row, item = np.nonzero(part.kept)
+    else:
+        table = _finished(part)
+        part.kept = ~np.isnan(table) & (part.users >= 0) & (part.items >= 0)
+        row = item = np.flatnonzero(part.kept)
+        part.weights = weights[row] if weights.size else weights
+    part.users, part.items, part.ratings = part.users[row], part.items[item], table[part.kept]
+    if not empty and not part.ratings.size:
+        if part.kept.size:
+            raise DataError(f"{source.place(0)} and all others: every value is missing. Nothing is left to read.")
+        raise nothing_there("here")
+    return part
 
 
-def _has_header(source: TextSource, told: Reading, roles: Sequence[str]) -> bool:
-    """A header has usual names, or no number at all above a column of numbers, or no word above one of words."""
-    first, second = source.first, source.second
-    by_name = any(isinstance(column, str) for column in told.asked.values())
-    if by_name and told.header is False:
-        raise ParameterError("Columns can be named only where the file has a header; use positions from 0.")
-    least = 2 if told.wide or told.implicit else len(roles)
-    if len(first) < least:
-        more = " If another character separates the columns, name it with sep=."
-        if len(first) == 2 and "value" in roles:
-            more = " If every line is a yes, as in a list of clicks or purchases, say implicit=True."
-        expected = "user, and one for each item" if told.wide else ", ".join(roles)
-        raise DataError(
-            f"{source.name}: expected at least {least} columns ({expected}), got {len(first)} in the line "
-            f"{source.first_line[:60]!r}.{more}"
-        )
-    if by_name or told.header != "auto":
-        return by_name or bool(told.header)
-    usual = usual_columns(first, told.known)
-    if told.wide or {"user", "item"} <= usual.keys():
-        return True
-    named = first[1:] if not first[0] and not any(map(looks_like_number, first)) else first
-    if "value" not in roles or any(looks_like_number(field) or not field for field in named):
-        return False
-    if told.implicit and len(first) == 2:
-        return bool(usual)
-    at = told.value if isinstance(told.value, int) else 2
-    if at >= len(first):
-        return True
-    below = second[at] if at < len(second) else ""
-    begins = _begins(first[at], below, told.notation)
-    unclear = first[at].casefold() in PAIR_OF and below in ("0", "1") and not begins
-    if unclear and not any(map(looks_like_number, second[:at])):
-        raise DataError(
-            f"{source.name}: is the first line, {source.first_line[:60]!r}, a header or a rating? Say "
-            "header=True or header=False."
-        )
-    return not begins
+def _finished(part: Part) -> Floats:
+    """Return the values of a list."""
+    try:
+        return part.columns[0].finish(part.source.place) if part.columns else np.ones(part.users.size)
+    except DataError:
+        if "value" in part.guessed and part.source.named:
+            refuse_text(part.source, part.at)
+        raise
 
 
-def _begins(first: str, second: str, form: Notation) -> bool:
-    """Tell whether the first of two fields is a value as well, and not the name of a column above the second."""
-    one, other = first.casefold(), second.casefold()
-    if first in form.missing or form.map is not None:
-        return first in form.missing or one in (form.map or {})
-    if one in ("yes", "no", "true", "false", "ja", "nein", "wahr", "falsch", "oui", "non"):
-        return True
-    return one in PAIR_OF and (not other or second in form.missing or PAIR_OF[one] == PAIR_OF.get(other))
-
-
-def list_columns(source: Source, told: Reading, roles: Sequence[str] = ROLES) -> tuple[dict[str, int], set[str]]:
-    """Return the column of each role of a list, and the roles whose columns have no usual name and were not named."""
-    asked = {role: told.asked[role] for role in (roles if "value" not in roles else (*roles, "weight"))}
-    at = pick_columns(source.names, asked, source.name, roles, known=told.known, by_place=source.path is not None,
-                      implicit=told.implicit)  # fmt: skip
-    usual = usual_columns(source.names, told.known)
-    guessed = {role for role in at if asked[role] is None and usual.get(role) != at[role]}
-    if source.named and guessed:
-        refuse_wide(source, at, guessed)
-    return at, guessed
-
-
-def _wide_columns(source: Source, told: Reading) -> tuple[dict[str, int], list[int], list[str]]:
-    """Return the column of the users of a wide table, those of the items, and the ids of these."""
-    names = source.names
-    user = pick_columns(names, {"user": told.user}, source.name, ("user",), known=told.known, wide=True)["user"]
-    index = index_column(names)
-    if told.user is None and index is not None and _names_rows(source, index, user):
-        user = index
-    kept, left_out = ([position_of(names, c, "item", source.name) for c in told.keep or ()],
-                      {position_of(names, c, "item", source.name) for c in told.ignore})  # fmt: skip
-    every = range(len(names)) if told.keep is None else dict.fromkeys(kept)
-    at = [k for k in every if k not in (user, index) and k not in left_out]
-    if not 1 <= len(at) <= _MOST_ITEMS:
-        raise DataError(
-            f"{source.name}: a wide table has a column of users and 1 to {_MOST_ITEMS:,} items, got {len(at)} items."
-        )
-    places: dict[str, int] = {}
-    for k in at:
-        text = str(names[k]).strip()
-        if not text:
-            raise DataError(f"{source.name}: column {k} has no name. Name it, or leave it out with ignore={k}.")
-        if places.setdefault(text, k) != k:
-            raise DataError(f"{source.name}: columns {places[text]} and {k} are both called {text!r}.")
-    return {"user": user}, at, list(places)
-
-
-def _names_rows(source: Source, index: int, user: int) -> bool:
-    """Tell whether a column without a name holds the users, and not the numbers of rows beside a column of users."""
-    name = source.names[user]
-    if candidates([name], "user") or plain(name) in ID_NAMES:
-        return False
-    cells = head(source)
-    return not cells or could_be_values(cells[user]) or not all(is_whole(text_of(cell)) for cell in cells[index])
+def _finish_wide(part: Part, told: Reading) -> None:
+    """Find the values of a wide table, whose columns write decimals alike."""
+    decimal, every = None, [text for column in part.columns for text in column.texts()]
+    if any("," in text for text in every):
+        with suppress(UnreadableError):
+            shared = list(dict.fromkeys(filter(looks_like_number, every)))
+            decimal = numbers_of(shared, Notation(None, told.notation.missing, told.notation.decimal)).decimal
+    for column in part.columns:
+        try:
+            found = column.finish(part.source.place, empty=True, decimal=decimal, beside=part.columns)
+        except DataError as error:
+            more = f" Or leave the column out with ignore={column.name!r}."
+            raise DataError(f"Column {column.name!r}: {error}{more}") from None
+        if told.scale == "column":
+            low, high = np.nanmin(found, initial=np.inf), np.nanmax(found, initial=-np.inf)
+            column.numbers = (found - low) / (high - low) if high > low else np.where(np.isnan(found), found, 1.0)
 
 
 def read_pairs(path: Any, told: Reading) -> tuple[list[str], list[str]]:
@@ -597,85 +409,6 @@ def read_pairs(path: Any, told: Reading) -> tuple[list[str], list[str]]:
     return found
 
 
-# --- from cells to ratings --------------------------------------------------------------------------------------------
-
-
-@dataclass(eq=False)
-class Part:
-    """The ratings of one source: keys of users and items, numbers, weights (maybe none), and which cells they are."""
-
-    records: Records
-    users: NDArray[np.int32]
-    items: NDArray[np.int32]
-    ratings: Floats
-    weights: Floats
-    #: Of each row, or of each cell of a wide table, whether it is a rating.
-    kept: NDArray[np.bool_]
-    #: The numbers of each column.
-    columns: list[Floats]
-
-    def place(self, record: int) -> str:
-        """Name the place of a rating."""
-        cell = int(np.flatnonzero(self.kept)[record])
-        return self.records.source.place(cell // (self.kept.shape[1] if self.kept.ndim > 1 else 1))
-
-
-def part_of(source: Source, told: Reading, users: IdColumn, items: IdColumn, *, empty: bool = False) -> Part:
-    """Read the ratings of one source, which is refused where nothing is in it, unless it may be `empty`."""
-    found = records_of(source, told, users, items)
-    columns = _wide_numbers(found, told, items) if told.wide else [_list_numbers(found)]
-    mass = np.empty(0) if found.weights is None else found.weights.finish(source.place)
-    if told.wide:
-        table = np.stack(columns, axis=1)
-        kept = ~np.isnan(table) & (found.users >= 0)[:, None]
-        row, column = np.nonzero(kept)
-        part = Part(found, found.users[row], found.items[column], table[kept], mass, kept, columns)
-    else:
-        kept = ~np.isnan(columns[0]) & (found.users >= 0) & (found.items >= 0)
-        weights = mass[kept] if mass.size else mass
-        part = Part(found, found.users[kept], found.items[kept], columns[0][kept], weights, kept, [])
-    if not empty and not part.ratings.size:
-        if kept.size:
-            raise DataError(f"{source.place(0)} and all others: every value is missing. Nothing is left to read.")
-        raise nothing_there("here")
-    return part
-
-
-def _list_numbers(found: Records) -> Floats:
-    """Return the values of a list."""
-    if not found.columns:
-        return np.ones(found.users.size)
-    try:
-        return found.columns[0].finish(found.source.place)
-    except DataError:
-        if "value" in found.guessed and found.source.named:
-            refuse_text(found.source, found.at)
-        raise
-
-
-def _wide_numbers(found: Records, told: Reading, items: IdColumn) -> list[Floats]:
-    """Return the values of each column of a wide table, whose decimals are written alike."""
-    decimal, every = None, [text for column in found.columns for text in column.texts()]
-    if any("," in text for text in every):
-        with suppress(UnreadableError):
-            shared = list(dict.fromkeys(filter(looks_like_number, every)))
-            decimal = numbers_of(shared, Notation(None, told.notation.missing, told.notation.decimal)).decimal
-    names, numbers = list(items.texts), []
-    for key, column in zip(found.items.tolist(), found.columns, strict=True):
-        try:
-            numbers.append(column.finish(found.source.place, empty=True, decimal=decimal, beside=found.columns))
-        except DataError as error:
-            name = names[key]
-            raise DataError(f"Column {name!r}: {error} Or leave the column out with ignore={name!r}.") from None
-    return [_by_itself(column) for column in numbers] if told.scale == "column" else numbers
-
-
-def _by_itself(column: Floats) -> Floats:
-    """Return a column between its own ends."""
-    low, high = np.nanmin(column, initial=np.inf), np.nanmax(column, initial=-np.inf)
-    return (column - low) / (high - low) if high > low else np.where(np.isnan(column), column, 1.0)
-
-
 # --- all sources ------------------------------------------------------------------------------------------------------
 
 
@@ -685,6 +418,7 @@ def gathered(sources: Sequence[Source], told: Reading) -> Observations:
     parts = [part_of(source, told, users, items) for source in sources]
     extents = [told.check(part.ratings, part.weights if part.weights.size else None, part.place) for part in parts]
     extent = reduce(Extent.joined, extents)
+    every, columns = [*items.texts], [column for part in parts for column in part.columns]
     ratings = np.concatenate([part.ratings for part in parts])
     ends = np.cumsum([part.ratings.size for part in parts])
 
@@ -693,43 +427,41 @@ def gathered(sources: Sequence[Source], told: Reading) -> Observations:
         return parts[number].place(record - (int(ends[number - 1]) if number else 0))
 
     points, counts = points_in(ratings)
-    every = list(items.texts)
     if told.is_open and told.scale == "table":
         refuse_codes(points, counts, lambda code: place(int(np.argmax(ratings == code))))
         for part in parts if told.wide else ():
-            names = [every[key] for key in part.records.items.tolist()]
-            refuse_scales(part.records.source.name, names, part.columns, [bool(c.words) for c in part.records.columns])
-    weighed = any(part.weights.size for part in parts)
-    mass = [part.weights if part.weights.size else np.ones(part.ratings.size) for part in parts if weighed]
-    weights = np.concatenate([np.empty(0), *mass])
-    keys = [np.concatenate([getattr(part, side) for part in parts]) for side in ("users", "items")]
-    del mass
+            numbers, words = [c.numbers for c in part.columns], [bool(c.words) for c in part.columns]
+            refuse_scales(part.source.name, [c.name for c in part.columns], numbers, words)
+    weights = np.empty(0)
+    if any(part.weights.size for part in parts):
+        weights = np.concatenate([p.weights if p.weights.size else np.ones(p.ratings.size) for p in parts])
+    sides = [np.concatenate([getattr(part, side) for part in parts]) for side in ("users", "items")]
     for part in parts:
         # What follows needs no more of the parts than their places and words, and memory for all else.
         part.users = part.items = np.empty(0, np.int32)
-        part.ratings, part.weights, part.columns = np.empty(0), np.empty(0), []
-    names = [side.finish(keys.pop(0)) for side in (users, items)]
+        part.ratings = part.weights = np.empty(0)
+    for column in columns:
+        column.numbers = np.empty(0)
+    (user_ids, own), (item_ids, partner) = (side.finish(sides.pop(0)) for side in (users, items))
     scale = told.scale_between(extent)
-    entries = Entries(names[0][1], names[1][1], scale.probability(ratings), weights)
-    found = Observations.assembled(
-        Vocabulary(names[0][0]), Vocabulary(names[1][0]), entries, scale, told.merging, place
-    )
+    entries = Entries(own, partner, scale.probability(ratings), weights)
+    named = Vocabulary(user_ids), Vocabulary(item_ids)
+    found = Observations.assembled(*named, entries, scale, told.merging, place)
 
-    titles = {every[key]: text for part in parts for key, text in part.records.titles.items() if key >= 0}
-    columns = [column for part in parts for column in part.records.columns]
-    words = {word: number for column in columns for word, number in column.words.items()}
+    titles = {every[key]: text for part in parts for key, text in part.titles.items() if key >= 0}
+    meanings = {word: number for column in columns for word, number in column.words.items()}
     decimal = next((column.decimal for column in columns if column.decimal), None)
     recipe = {k: v for k, v in told.to_dict().items() if k not in ("minimum", "maximum", "scaling")}
-    path = parts[0].records.source.path
+    path, n_records = sources[0].path, ratings.size
     about = Provenance(
-        **parts[0].records.about,
+        **parts[0].about,
         decimal=decimal,
-        words=dict(islice(words.items(), _MOST_POINTS)),
+        words=dict(islice(meanings.items(), _MOST_POINTS)),
         points=points_of(points, extent.low, extent.high),
         scale=str(scale),
-        n_records=int(ends[-1]),
-        n_missing=sum(part.kept.size for part in parts) - int(ends[-1]),
-        n_repeats=int(ends[-1]) - len(found),
+        n_records=n_records,
+        n_missing=sum(part.kept.size for part in parts) - n_records,
+        n_repeats=n_records - len(found),
         duplicates="once" if told.merging != told.duplicates else told.duplicates,
         recipe=recipe | ({"decimal": ","} if decimal == "," else {}),
         name="" if path in (None, "-") else Path(str(path)).name.split(".")[0],

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
 
 from kolmogorov._support.typing import Floats
 from kolmogorov._support.validation import is_finite
-from kolmogorov.errors import ParameterError
+from kolmogorov.errors import DataError, ParameterError
 
 #: Words that go together, yes first; capitals do not matter.
 _SIGNS = ("+", "-")
@@ -284,3 +286,103 @@ def plain_float(text: str) -> float | None:
     except ValueError:
         return None
     return number if math.isfinite(number) and "_" not in text else None
+
+
+# --- columns ----------------------------------------------------------------------------------------------------------
+
+
+class Coder(dict[Any, int]):
+    """Numbers for distinct cells, by first appearance, at the speed of a dictionary's own code."""
+
+    def __missing__(self, cell: Any) -> int:
+        self[cell] = number = len(self)
+        return number
+
+
+def distinct(column: Any) -> tuple[list[Any], NDArray[Any]]:
+    """Return the distinct cells of an Arrow column, and then None, and which of them each cell is."""
+    if pa.types.is_nested(column.type):
+        # Nothing that is asked for holds lists: what does is shown in an error.
+        cells: list[Any] = [None if cell is None else (str(cell),) for cell in column.to_pylist()]
+        return [*cells, None], np.arange(len(cells))
+    if not pa.types.is_dictionary(column.type):
+        column = column.dictionary_encode()
+    texts = column.dictionary
+    quick = pa.types.is_string(texts.type)
+    listed = texts.to_numpy(zero_copy_only=False).tolist() if quick else texts.to_pylist()
+    return [*listed, None], column.indices.fill_null(len(listed)).to_numpy(zero_copy_only=False)
+
+
+class ValueColumn:
+    """The cells of a column of values, as numbers when all are known."""
+
+    def __init__(self, form: Notation, what: str = "value", name: str = "") -> None:
+        self._form, self._what, self.name, self._cells = form, what, name, Coder()
+        self._parts: list[NDArray[Any]] = []
+        self.numbers: Floats = np.empty(0)
+        #: The places of ordered categories, which are no numbers.
+        self.order: dict[str, float] = {}
+        self.words: dict[str, float] = {}
+        self.decimal: str | None = None
+
+    def read(self, column: Any) -> None:
+        """Take some more cells."""
+        kind = column.type
+        number = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)
+        if (number or pa.types.is_decimal(kind)) and self._form.map is None and not self._form.missing:
+            self._parts.append(column.cast(pa.float64()).to_numpy(zero_copy_only=False))
+            return
+        if pa.types.is_dictionary(kind) and kind.ordered:
+            words = [text_of(cell) for cell in column.dictionary.to_pylist()]
+            if not all(looks_like_number(word) or word.casefold() in PAIR_OF for word in words):
+                self.order = {word: float(k) for k, word in enumerate(words, start=1)}
+        cells, codes = distinct(column)
+        keys = (-1 if cell is None or cell != cell else self._cells[cell] for cell in cells)
+        self._parts.append(np.fromiter(keys, np.int32, len(cells))[codes])
+
+    def texts(self) -> list[str]:
+        """Return the distinct cells as texts."""
+        return [text_of(cell) for cell in self._cells]
+
+    def said(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return the distinct cells as texts, and then an empty one, and which of them each cell is."""
+        codes = np.concatenate(self._parts) if self._parts else np.empty(0, np.int32)
+        if codes.dtype != np.int32:
+            numbers, codes = np.unique(codes, return_inverse=True)
+            return np.array(["" if x != x else text_of(x) for x in numbers.tolist()], dtype=object), codes
+        return np.array([*self.texts(), ""], dtype=object), codes
+
+    def finish(
+        self,
+        place: Callable[[int], str],
+        *,
+        empty: bool = False,
+        decimal: str | None = None,
+        beside: Sequence[ValueColumn] = (),
+    ) -> Floats:
+        """Return the numbers, NaN where they are missing; columns `beside` may have more of the same words."""
+        codes = np.concatenate(self._parts) if self._parts else np.empty(0)
+        self._parts = []
+        if codes.dtype != np.int32:
+            self.numbers = codes
+            return codes
+        form, texts = self._form, self.texts()
+        if self.order and not form.map:
+            # The order of categories is that of the answers.
+            form = Notation({word.casefold(): place for word, place in self.order.items()}, form.missing)
+        if decimal is not None and form.decimal == "auto":
+            form = Notation(form.map, form.missing, decimal, form.thousands)
+        try:
+            found = numbers_of(texts, form, empty_is_missing=empty)
+        except UnreadableError as error:
+            said = str(error)
+            if beside and "map=" in said:
+                # A map is for all columns.
+                try:
+                    numbers_of([*texts, *(t for other in beside for t in other.texts())], form, empty_is_missing=empty)
+                except UnreadableError as wider:
+                    said = str(wider) if "map=" in str(wider) else error.complaint
+            raise DataError(f"{place(int(np.argmax(codes == error.at)))}: {self._what} {said}") from None
+        self.words, self.decimal = found.words, found.decimal
+        self.numbers = np.append(found.numbers, np.nan)[codes]
+        return self.numbers

@@ -60,10 +60,6 @@ class View:
         weights = self.weights[mask] if self.weights.size else self.weights
         return View(kept[self.indptr], self.indices[mask], self.values[mask], weights)
 
-    def weighed(self, factor: Floats) -> View:
-        """Return the same entries with their weights multiplied, entry by entry."""
-        return View(self.indptr, self.indices, self.values, factor * self.weights if self.weights.size else factor)
-
     @property
     def counts(self) -> NDArray[np.int64]:
         """Entries per row."""

@@ -4,30 +4,25 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable, Iterator, Mapping, Set
-from functools import cached_property
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kolmogorov._support.typing import Ids, Rows
 from kolmogorov.data.scale import Place
-from kolmogorov.data.values import BLANK_WORDS
+from kolmogorov.data.values import BLANK_WORDS, Coder, distinct
 from kolmogorov.errors import DataError, UnknownIdError
+
+if TYPE_CHECKING:
+    from kolmogorov.data.sources import Source
 
 #: Texts that are looked at for one like a wrong id, and those among them that are compared letter by letter: a million
 #: take half a second, and people do not wait for longer.
 _MOST_TEXTS, _MOST_COMPARED = 1_000_000, 3_000
 _WHOLE = re.compile(r"0|-?[1-9][0-9]{0,17}").fullmatch
-
-
-class Coder(dict[Any, int]):
-    """Numbers for distinct cells, by first appearance, at the speed of a dictionary's own code."""
-
-    def __missing__(self, cell: Any) -> int:
-        self[cell] = number = len(self)
-        return number
 
 
 def id_text(cell: Any) -> str | None:
@@ -113,6 +108,43 @@ def in_order(texts: Iterable[str], what: str = "") -> list[str]:
 def is_whole(text: str) -> bool:
     """Tell a whole number as it is usually written."""
     return _WHOLE(text) is not None
+
+
+class IdColumn:
+    """The ids of one side, over all sources: texts, whatever they came as."""
+
+    def __init__(self, what: str, missing: Sequence[str] = ()) -> None:
+        self.what, self.texts = what, Coder()
+        self._gone = {mark for mark in missing if mark.casefold() in BLANK_WORDS}
+        # By the types of cells as well: True is 1 as a key.
+        self._key = lru_cache(maxsize=None, typed=True)(self._key_of)
+
+    def _key_of(self, cell: Any) -> int:
+        """Return the key of a cell: -1 of what stands for nothing, -2 of what cannot be an id."""
+        text = "" if cell is None else id_text(cell)
+        if text is None or "\0" in text or not (text or text in self._gone):
+            return -2
+        return -1 if text in self._gone else self.texts[text]
+
+    def read(self, column: Any, source: Source, row: int = 0) -> NDArray[np.int32]:
+        """Return a key for each cell of rows that begin at one; -1 where it stands for nothing."""
+        cells, codes = distinct(column)
+        found = np.fromiter(map(self._key, cells), np.int32, len(cells))[codes]
+        if (found < -1).any():
+            at = int(np.argmax(found < -1))
+            cell = cells[codes[at]]
+            came = repr(cell) if cell not in (None, "") else "nothing. Drop such rows, or say missing=''"
+            binary = ": this is not a text file" if "\0" in str(cell) else ""
+            raise DataError(f"{source.place(row + at)}: the {self.what} must be an id, got {came}{binary}.")
+        return found
+
+    def finish(self, keys: NDArray[np.int32]) -> tuple[list[str], NDArray[np.int32]]:
+        """Return the ids of some keys in order, whole numbers as numbers go, and the rows of the keys."""
+        every = list(self.texts)
+        present = np.flatnonzero(np.bincount(keys, minlength=len(every))).tolist()
+        found = in_order([every[key] for key in present], self.what)
+        row_of = {text: row for row, text in enumerate(found)}
+        return found, np.array([row_of.get(text, -1) for text in every], dtype=np.int32)[keys]
 
 
 class Vocabulary:
