@@ -9,8 +9,8 @@ from harness import Column, Table, data_folder, finish, machine, timed
 from kolmogorov import KolmogorovModel, datasets
 from kolmogorov.errors import DataError
 from kolmogorov.solvers import resolve
-from kolmogorov.solvers.binary import EXACT_LIMIT
-from kolmogorov.solvers.gram import normal_equations
+from kolmogorov.solvers.flips import EXACT_LIMIT
+from kolmogorov.solvers.rows import normal_equations
 
 PROBLEMS = 200
 COLUMNS = [
@@ -47,8 +47,8 @@ def solved(solver, gram, moment):
     """Seconds for one problem, and the values found."""
     start, seeds = np.zeros_like(moment), np.arange(len(moment), dtype=np.uint64)
     timing = timed(
-        lambda: solver.solve_batch(gram, moment, start, seeds),
-        warm_up=lambda: solver.solve_batch(gram[:2], moment[:2], start[:2], seeds[:2]),
+        lambda: solver.solve(gram, moment, start, seeds),
+        warm_up=lambda: solver.solve(gram[:2], moment[:2], start[:2], seeds[:2]),
     )
     x = timing.result
     return timing.median / len(moment), np.einsum("nd,nde,ne->n", x, gram, x) - 2 * (x * moment).sum(axis=1)

@@ -346,7 +346,7 @@ def test_a_cluster_without_workers(zoo):
 
 
 def _compiled():
-    from kolmogorov.solvers.gram import binary_normal_equations, normal_equations
+    from kolmogorov.solvers.rows import binary_normal_equations, normal_equations
 
     return [len(kernel.signatures) for kernel in (binary_normal_equations, normal_equations)]
 

@@ -5,8 +5,8 @@ from hypothesis import assume
 from hypothesis import strategies as st
 
 from kolmogorov import Observations, datasets
-from kolmogorov.solvers.gram import normal_equations
 from kolmogorov.solvers.problems import BinaryQP
+from kolmogorov.solvers.rows import normal_equations
 
 
 @st.composite

@@ -104,7 +104,7 @@ def test_pairwise_descent_ends_at_a_certified_point(size):
     given = (rows, segments, offset, gram.astype(np.float32), moment.astype(np.float32), *ridge)
     kernel((blocks,), (32,), (*given, start, np.float32(5e-8), np.int32(500), x, values, gaps))
     found = x[:, :size].astype(float)
-    best = resolve("simplex", "active_set").solve_batch(problems.whole, problems.answer, np.full((n, size), 1 / size))
+    best = resolve("simplex", "active_set").solve(problems.whole, problems.answer, np.full((n, size), 1 / size))
     scale = np.abs(problems.values(best)).max() + problems.whole.max()
     assert (x >= 0.0).all()
     assert (x[:, size:] == 0.0).all()

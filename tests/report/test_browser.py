@@ -14,7 +14,7 @@ import pytest
 from helpers.browser import address, eventually, go
 from kolmogorov import KolmogorovModel, Observations, datasets
 from kolmogorov.interpret.events import EventItems
-from kolmogorov.solvers.convex import ActiveSet
+from kolmogorov.solvers import bqp
 from kolmogorov.solvers.problems import SimplexQP
 
 # Scripts and tables of names stand on one line.
@@ -226,7 +226,7 @@ def test_the_page_solves_any_problem_on_the_simplex(visit, zoo_page, rng):
             factor = rng.normal(size=(rank, size))
             gram, moment = factor.T @ factor + 1e-6 * np.eye(size), rng.normal(size=size)
             found = np.array(page.evaluate("([Q, w, x]) => [...solveSimplex(Q, w, x)]", [gram.tolist(), moment.tolist(), [1 / size] * size]))  # fmt: skip
-            best = ActiveSet().solve(SimplexQP(gram, moment)).x
+            best = bqp.solve(SimplexQP(gram, moment), solver="active_set").x
             assert found.min() >= 0
             assert found.sum() == pytest.approx(1.0)
             value, expected = (x @ gram @ x - 2 * x @ moment for x in (found, best))

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 
 import naive
 from helpers.strategies import binary_problems
-from kolmogorov.solvers import bqp, resolve
-from kolmogorov.solvers.monotonic import increasing_values
+from kolmogorov.solvers import bqp
+from kolmogorov.solvers.dmo import increasing_values
 from kolmogorov.solvers.problems import BinaryQP, Status
 
 #: Kernels that few need take longest to compile.
@@ -97,6 +97,6 @@ def test_large_searches_are_never_worse_than_their_start():
         a = rng.normal(size=(130, 130))
         qp = BinaryQP(scale * (a + a.T), scale * rng.normal(size=130))
         start = rng.integers(0, 2, 130).astype(float)
-        got = resolve("binary", "local_search", n_starts=1).solve(qp, start=start)
+        got = bqp.solve(qp, start=start, solver="local_search", n_starts=1)
         assert got.value <= qp.value(start)
         assert naive.is_two_flip_optimal(qp.gram / scale, qp.moment / scale, got.x)

@@ -233,9 +233,12 @@ def test_sparse_matrices_and_sizes():
         bqp.from_dimod(dimod.BinaryQuadraticModel(20_001, "BINARY"))
 
 
-def test_a_problem_of_another_kind_is_not_a_matrix():
-    with pytest.raises(DataError, match="A BinaryQP or a matrix is expected, got a BoxQP"):
-        bqp.solve(BoxQP([[1.0]], [1.0]))
+@pytest.mark.parametrize(("kind", "x"), [(SimplexQP, [0.0, 1.0]), (BoxQP, [0.25, 1.0]), (RidgeQP, [0.25, 3.0])])
+def test_problems_over_other_sets_are_solved_too(kind, x):
+    problem = kind([[1.0, 0.0], [0.0, 1.0]], [0.25, 3.0])
+    np.testing.assert_allclose(bqp.solve(problem).x, x, atol=1e-9)
+    with pytest.raises(ParameterError, match=f"Unknown {kind.family} solver 'newton'"):
+        bqp.solve(problem, solver="newton")
 
 
 def test_points_and_starts_are_checked():
@@ -245,8 +248,6 @@ def test_points_and_starts_are_checked():
             qp.value(wrong)
         with pytest.raises(DataError, match="'start' must"):
             bqp.solve(qp, start=wrong)
-    with pytest.raises(DataError, match="'x' must have 2 entries"):
-        SimplexQP(np.eye(2), [0.0, 0.0]).gap([1.0])
 
 
 def test_symmetry_is_checked_in_every_block():

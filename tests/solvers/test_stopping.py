@@ -12,8 +12,7 @@ from helpers.strategies import sparse_integers
 from kolmogorov.errors import ParameterError, SolverMismatchError
 from kolmogorov.solvers import bqp, names, resolve
 from kolmogorov.solvers.problems import BinaryQP, BoxQP, RidgeQP, SimplexQP, Status
-from kolmogorov.solvers.stopping import interruptible, limited, stop_cell
-from kolmogorov.solvers.stopping_kernels import stopped
+from kolmogorov.solvers.stopping import interruptible, limited, stop_cell, stopped
 
 LIMITED = [name for name in names("binary") if "time_limit" in type(resolve("binary", name)).option_names()]
 #: Kernels that few need take longest to compile.
@@ -88,7 +87,7 @@ def test_time_limits_return_the_best_so_far(name, size):
     if solver.max_variables is not None:
         size = solver.max_variables
     qp = BinaryQP(sparse_integers(size, 1), np.zeros(size))
-    got = solver.solve(qp)
+    got = bqp.solve(qp, solver=solver)
     assert got.value <= 0.0
     assert got.value == qp.value(got.x)
     if got.lower_bound is not None:
@@ -99,8 +98,8 @@ def test_time_limits_return_the_best_so_far(name, size):
 @pytest.mark.parametrize("name", LIMITED)
 def test_a_limit_far_away_changes_nothing(name):
     qp = BinaryQP(sparse_integers(24, 2, density=0.5), np.zeros(24))
-    far = resolve("binary", name, time_limit=1e300).solve(qp)
-    assert np.array_equal(far.x, resolve("binary", name).solve(qp).x)
+    far = bqp.solve(qp, solver=name, time_limit=1e300)
+    assert np.array_equal(far.x, bqp.solve(qp, solver=name).x)
 
 
 def test_two_thousand_variables_are_refused_or_have_a_time_limit(large):
@@ -110,7 +109,7 @@ def test_two_thousand_variables_are_refused_or_have_a_time_limit(large):
             assert name in LIMITED
         else:
             with pytest.raises(SolverMismatchError, match=f"'{name}' handles at most .* has 2000. Use .*local_search"):
-                solver.solve(large)
+                bqp.solve(large, solver=solver)
 
 
 def test_the_semidefinite_relaxation_refuses_what_would_take_all_memory():
@@ -128,10 +127,10 @@ def test_convex_solvers_at_two_thousand_variables():
         for name in names(family):
             if name == "active_set":
                 with pytest.raises(SolverMismatchError, match="'active_set' handles at most 500.*'pairwise'"):
-                    resolve(family, name).solve(qp)
+                    bqp.solve(qp, solver=name)
                 continue
             options = {"max_iter": 200} if name == "coordinate" else {}
-            assert np.isfinite(resolve(family, name, **options).solve(qp).value)
+            assert np.isfinite(bqp.solve(qp, solver=name, **options).value)
 
 
 INTERRUPTED = """

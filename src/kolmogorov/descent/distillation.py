@@ -29,7 +29,7 @@ from kolmogorov.descent.fitted import NOISE, Counted, Factors, Fitted, Pull
 from kolmogorov.descent.placing import placed
 from kolmogorov.descent.problem import ITEM_SIDE, USER_SIDE, Problem
 from kolmogorov.solvers import RowSolver, resolve
-from kolmogorov.solvers.binary import EXACT_LIMIT
+from kolmogorov.solvers.flips import EXACT_LIMIT
 from kolmogorov.solvers.registry import usual
 
 #: Columns of the two matrices, by judgement: what a model of 32 events is learned from changes no more beyond.

@@ -30,7 +30,8 @@ from kolmogorov.descent.files import read, refusing, write
 from kolmogorov.descent.problem import ITEM_SIDE, USER_SIDE, Mass, Partners, Problem, UserTotals, squares_of
 from kolmogorov.errors import ConvergenceWarning, FileFormatError, InvariantError
 from kolmogorov.solvers import RowSolver
-from kolmogorov.solvers.quadratic import batch_values, keep_better
+from kolmogorov.solvers.rows import batch_values, keep_better
+from kolmogorov.solvers.simplex import ActiveSet
 
 #: From so many threads and observations on it pays to have rows made and solved in one compiled call: below, threads
 #: hardly wait for each other between calls, and some seconds of compilation more would be noticed. By
@@ -82,13 +83,15 @@ class HalfStep:
             return partners.equations(view, first, last, self.ridge, self.centre, memory=memory)
 
         crowded = dealer.n_threads >= _CROWD and view.indices.size >= self.large
-        if crowded and self.solver.from_table and not self.unobserved and self.keep_better:
-            return self._run_compiled(view, partners, current, dealer)
+        if crowded and isinstance(self.solver, ActiveSet) and not self.unobserved and self.keep_better:
+            return self._run_compiled(self.solver, view, partners, current, dealer)
         seeds = self._seeds(len(current))
         return solved_rows(self.solver, equations, current, seeds, dealer, view.indptr, keeping=self.keep_better)
 
-    def _run_compiled(self, view: View, partners: Partners, current: Floats, dealer: Threads) -> tuple[Floats, Floats]:
-        """Run by a solver that makes its rows' normal equations itself."""
+    def _run_compiled(
+        self, solver: ActiveSet, view: View, partners: Partners, current: Floats, dealer: Threads
+    ) -> tuple[Floats, Floats]:
+        """Run by the solver that makes its rows' normal equations itself."""
         plain = partners.bits is not None and not view.weights.size
         bits = partners.bits if plain else np.empty(0, dtype=np.uint64)
         pull = (self.ridge, self.centre, current)
@@ -96,11 +99,11 @@ class HalfStep:
         result, values = np.empty_like(current), np.empty(len(current))
 
         def share(first: int, last: int) -> None:
-            self.solver.solve_rows(table, first, last, result, values)
+            solver.solve_rows(table, first, last, result, values)
             view.forget(first, last)
 
         squares = current.shape[1] ** 2
-        dealer.deal(share, len(current), squares, view.indptr, squares, self.solver.row_cost(current.shape[1]))
+        dealer.deal(share, len(current), squares, view.indptr, squares, solver.row_cost(current.shape[1]))
         return result, values
 
     def solved(self, gram: Floats, moment: Floats, start: Floats) -> Floats:
@@ -136,7 +139,7 @@ def solved_rows(
     def share(first: int, last: int) -> None:
         rows = slice(first, last)
         gram, moment = equations(first, last)
-        result[rows] = solver.solve_batch(gram, moment, start[rows], seeds[rows])
+        result[rows] = solver.solve(gram, moment, start[rows], seeds[rows])
         if keeping:
             keep_better(gram, moment, start[rows], result[rows], values[rows])
         else:

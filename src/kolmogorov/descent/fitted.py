@@ -23,7 +23,7 @@ from kolmogorov.descent.attributes import Placed, Placing, Side, placed_rows
 from kolmogorov.descent.engine import Sweep, history_array, history_of
 from kolmogorov.descent.files import TRAINING, Arrays, Parts, Schema, count, restored_training, stored_training
 from kolmogorov.errors import FitError, InvariantError
-from kolmogorov.solvers.products import pair_products
+from kolmogorov.solvers.rows import pair_products
 
 #: Entries that are counted at once, by judgement: some 100 MB at most.
 _BLOCK = 1 << 22

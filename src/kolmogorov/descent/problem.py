@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from kolmogorov._support.typing import Floats
 from kolmogorov.data.view import View
 from kolmogorov.solvers import RowSolver
-from kolmogorov.solvers.gram import binary_normal_equations, normal_equations
+from kolmogorov.solvers.rows import binary_normal_equations, normal_equations
 
 Prior = Literal["mean", "uniform"]
 #: What all unobserved entries weigh by default, for each one observed; chosen in benchmarks/only_yes.py.

@@ -21,7 +21,7 @@ from kolmogorov.draws.likelihood import entries
 from kolmogorov.draws.plan import Plan
 from kolmogorov.draws.posterior import on_grid
 from kolmogorov.draws.priors import Features, PsiPrior, ThetaPrior
-from kolmogorov.solvers.products import residual_squares
+from kolmogorov.solvers.rows import residual_squares
 
 #: Random streams of a chain beside those of its users and items: its start, and its priors.
 START, PRIORS = 2, 3

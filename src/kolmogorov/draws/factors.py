@@ -37,8 +37,7 @@ from kolmogorov.draws.plan import (
     Plan,
 )
 from kolmogorov.draws.priors import PsiPrior, pattern_features
-from kolmogorov.solvers.gram import normal_equations
-from kolmogorov.solvers.products import residual_squares
+from kolmogorov.solvers.rows import normal_equations, residual_squares
 
 #: A table that can be fitted exactly would draw the noise to nothing, and one whose weights sum to nothing to anything.
 _LEAST_NOISE, _MOST_NOISE = 1e-6, 1e6

@@ -8,7 +8,7 @@ import numpy as np
 
 from kolmogorov._support.jit import kernel, next_random, seed_of_place
 from kolmogorov.descent.fitted import NOISE
-from kolmogorov.solvers.gram import normal_equations
+from kolmogorov.solvers.rows import normal_equations
 
 _UNIT = 2.0**-53
 #: Up to so many draws are made one by one. By judgement.

@@ -39,7 +39,7 @@ _ROWS_OF_TOTAL, _CHUNK = 4096, 1 << 18
 _GAP, _MOVES = 5e-8, 500
 #: The most events: a word of bits, and what a warp holds of a row.
 _MOST_EVENTS = 64
-#: Up to so many events every support of an item is looked at; as many as on threads (`solvers.binary.EXACT_LIMIT`).
+#: Up to so many events every support of an item is looked at; as many as on threads (`solvers.flips.EXACT_LIMIT`).
 _ENUMERATED = 16
 #: Bytes of shared memory that a block of threads may ask for without being granted more.
 _SHARED = 48 << 10

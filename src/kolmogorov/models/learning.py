@@ -320,7 +320,7 @@ def _average_item(solver: RowSolver, theta: Floats, psi: Floats) -> Floats:
     gram = theta.T @ theta / len(theta)
     seeds = row_seeds(0, 0, 0, np.zeros(1, dtype=np.int64))
     with one_blas_thread():
-        return solver.solve_batch(gram[None], (gram @ mean)[None], solver.nearest(mean)[None], seeds)[0]
+        return solver.solve(gram[None], (gram @ mean)[None], solver.nearest(mean)[None], seeds)[0]
 
 
 def _checkpoint(model: Any, engine: RatingsEngine[Any], n_events: int, n_init: int, seed: int) -> Checkpoint | None:

@@ -11,8 +11,10 @@ Examples
 from __future__ import annotations
 
 import os
+import time
 import zipfile
 import zlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,23 +22,34 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kolmogorov._support.optional import require
+from kolmogorov._support.seeds import base_seed, row_seeds
+from kolmogorov._support.threads import one_blas_thread
+from kolmogorov._support.typing import Floats
 from kolmogorov.errors import DataError, FileFormatError
-from kolmogorov.solvers import RowSolver, resolve
+from kolmogorov.solvers.contract import Batch, RowSolver
 from kolmogorov.solvers.problems import (
     MOST_VARIABLES,
     BinaryQP,
     QuadraticProgram,
     Solution,
     Status,
+    check_points,
+    first_point,
     real_array,
     row_count,
 )
+from kolmogorov.solvers.registry import resolve, usual
+from kolmogorov.solvers.stopping import interruptible
 
 __all__ = ["BinaryQP", "Solution", "Status", "from_dimod", "read", "solve", "solve_many"]
 
+# Up to this many variables every solver ends in milliseconds (benchmarks/solvers.py), and a thread to interrupt would
+# be the larger part.
+_MOMENTARY = 16
+
 
 def solve(
-    S: ArrayLike | BinaryQP,
+    S: ArrayLike | QuadraticProgram,
     v: ArrayLike | None = None,
     *,
     solver: str | RowSolver = "auto",
@@ -44,14 +57,14 @@ def solve(
     random_state: Any = 0,
     **options: Any,
 ) -> Solution:
-    """Minimise x^T S x - 2 x^T v over x in {0,1}^D.
+    """Minimise x^T S x - 2 x^T v over x in {0,1}^D, or solve a problem of `kolmogorov.problems` over another set.
 
     Parameters
     ----------
-    S : array-like of shape (D, D) or BinaryQP
+    S : array-like of shape (D, D) or problem
         Real and symmetric, definite or not; dense or sparse. Numbers of size up to 1e100 / D^2 are accepted.
     v : array-like of shape (D,), optional
-        Zero by default; not given with a `BinaryQP`.
+        Zero by default; not given with a problem, which has its own.
     solver : str or solver object
         `kolmogorov.solvers.names("binary")` lists them; `docs/solvers.md` says which when.
     start : array-like of shape (D,), optional
@@ -66,7 +79,13 @@ def solve(
     >>> solve([[2.0, 1.0], [1.0, 1.0]], [0.5, 1.0], solver="enhanced_gd", gamma=100).x.tolist()
     [0.0, 1.0]
     """
-    return _thorough(solver, options).solve(_problem(S, v), start=start, random_state=random_state)
+    if not isinstance(S, QuadraticProgram):
+        problem: QuadraticProgram = BinaryQP(S, np.zeros(row_count(S)) if v is None else v)
+    elif v is None:
+        problem = S
+    else:
+        raise DataError(f"A {type(S).__name__} has its own moment; 'v' goes with a matrix.")
+    return _solved([problem], solver, options, None if start is None else [start], random_state)[0]
 
 
 def solve_many(
@@ -110,23 +129,71 @@ def solve_many(
     if n == 0:
         return []
     problems = [BinaryQP(matrices if matrices.ndim == 2 else matrices[row], moments[row]) for row in range(n)]
-    return _thorough(solver, options).solve_many(problems, start=starts, random_state=random_state)
+    return _solved(problems, solver, options, starts, random_state)
 
 
-def _thorough(solver: str | RowSolver, options: dict[str, Any]) -> RowSolver:
-    """Return the solver; a problem on its own deserves more work than one of thousands in a sweep."""
-    more = {"thorough": True} if isinstance(solver, str) and solver == "auto" else {}
-    return resolve("binary", solver, **more, **options)
+def _solved(
+    problems: Sequence[QuadraticProgram],
+    solver: str | RowSolver,
+    options: dict[str, Any],
+    starts: Sequence[ArrayLike] | None,
+    random_state: Any,
+) -> list[Solution]:
+    """Solve problems of one family and size; bounds are computed when the clock has stopped."""
+    n, size, family = len(problems), problems[0].size, problems[0].family
+    if solver != "auto":
+        method = resolve(family, solver, **options)
+    elif family == "binary":  # A problem on its own deserves more work than one of thousands in a sweep.
+        method = resolve(family, solver, **{"thorough": True, **options})
+    else:
+        method = resolve(family, usual(family, size).name, **options)
+    method.check_size(size)
+    points = [first_point(family, size)] * n if starts is None else [_start(point, family, size) for point in starts]
+    seeds = row_seeds(base_seed(random_state), 0, 0, np.zeros(n, dtype=np.int64))
+
+    def work() -> tuple[Batch, dict[str, Any], float]:
+        with one_blas_thread():
+            began = time.perf_counter()
+            # Kernels would be compiled again for arrays that are read-only, for half a minute: copies are not.
+            gram, moment = (np.stack([getattr(problem, name) for problem in problems]) for name in ("gram", "moment"))
+            batch = method._solved(gram, moment, np.stack(points), seeds)
+            seconds = time.perf_counter() - began
+            return batch, batch.more(), seconds
+
+    batch, known, seconds = work() if size <= _MOMENTARY and n == 1 else interruptible(work)
+    if not np.isfinite(batch.x).all():
+        raise DataError(
+            f"Solver '{method.name}' found no finite solution: the entries of this problem differ by too many "
+            "orders of magnitude. Rescale the variables, or add a ridge to the diagonal of 'gram'."
+        )
+    return [_solution(problem, batch.x[k], known, k, seconds / n) for k, problem in enumerate(problems)]
 
 
-def _problem(S: Any, v: ArrayLike | None) -> BinaryQP:
-    if isinstance(S, BinaryQP):
-        if v is not None:
-            raise DataError("A BinaryQP has its own moment; 'v' goes with a matrix.")
-        return S
-    if isinstance(S, QuadraticProgram):
-        raise DataError(f"A BinaryQP or a matrix is expected, got a {type(S).__name__}.")
-    return BinaryQP(S, np.zeros(row_count(S)) if v is None else v)
+def _start(start: ArrayLike, family: str, size: int) -> Floats:
+    try:
+        point = real_array(start, "start", ndim=1)
+    except DataError:
+        raise DataError("'start' must be an array of numbers, one per variable, all of them finite.") from None
+    if point.shape != (size,):
+        raise DataError(f"'start' must have shape ({size},), got {point.shape}.")
+    check_points(family, point, "'start'")
+    return point
+
+
+def _solution(problem: QuadraticProgram, x: Floats, known: dict[str, Any], row: int, seconds: float) -> Solution:
+    """Return what is known about a row, as the answer to its problem."""
+    own = {name: column[row] for name, column in known.items()}
+    own = {name: entry.item() if isinstance(entry, np.generic) else entry for name, entry in own.items()}
+    ended, proved = own.pop("converged", True), own.pop("proved", False)
+    bound = own.pop("lower_bound", None)
+    return Solution(
+        x=x,
+        value=problem.value(x),
+        lower_bound=None if bound is None else bound + problem.offset,
+        status=Status.ITERATION_LIMIT if not ended else Status.OPTIMAL if proved else Status.FEASIBLE,
+        seconds=seconds,
+        **own,
+    )
 
 
 def read(path: str | os.PathLike[str]) -> BinaryQP:
@@ -144,68 +211,50 @@ def read(path: str | os.PathLike[str]) -> BinaryQP:
         return _read_arrays(file) if file.suffix == ".npz" else _read_sparse(file)
     except FileNotFoundError:
         raise FileFormatError(f"There is no file {path}.") from None
-    except IsADirectoryError:
-        raise FileFormatError(f"{path} is a directory.") from None
-    except DataError as error:
-        raise FileFormatError(f"{path}: {error}") from None
     except OSError as error:
         raise FileFormatError(f"{path} cannot be read: {error.strerror or error}.") from None
+    except UnicodeDecodeError:
+        raise FileFormatError(f"{path} is not a text file of numbers.") from None
+    except (ValueError, TypeError, EOFError, RuntimeError, MemoryError, zipfile.BadZipFile, zlib.error) as error:
+        raise FileFormatError(f"{path}: {error}") from None
 
 
 def _read_arrays(path: Path) -> BinaryQP:
-    try:
-        with np.load(path, allow_pickle=False) as content:
-            names = {name.lower(): name for name in content.files}
-            gram = names.get("s") or names.get("gram")
-            moment = names.get("v") or names.get("moment")
-            if gram is None:
-                raise FileFormatError(f"{path} must hold an array S (and v), it holds: {', '.join(content.files)}.")
-            matrix = content[gram]
-            offset = content["offset"] if "offset" in content.files else 0.0
-            return BinaryQP(matrix, content[moment] if moment else np.zeros(matrix.shape[:1]), offset)
-    except MemoryError:
-        raise FileFormatError(f"{path} announces arrays that do not fit in memory.") from None
-    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, TypeError, RuntimeError) as error:
-        if isinstance(error, (FileNotFoundError, PermissionError, FileFormatError)):
-            raise
-        raise FileFormatError(f"{path} is not an archive of arrays: {error}.") from None
-    except ValueError as error:
-        if isinstance(error, FileFormatError):
-            raise
-        raise FileFormatError(f"{path}: {error}") from None
+    with np.load(path, allow_pickle=False) as content:
+        if "S" not in content.files:
+            raise DataError(f"it must hold an array S (and v), it holds: {', '.join(content.files)}.")
+        matrix = content["S"]
+        moment = content["v"] if "v" in content.files else np.zeros(matrix.shape[:1])
+        return BinaryQP(matrix, moment, content["offset"] if "offset" in content.files else 0.0)
 
 
 def _read_sparse(path: Path) -> BinaryQP:
-    try:
-        lines = path.read_text(encoding="ascii").splitlines()
-    except UnicodeDecodeError:
-        raise FileFormatError(f"{path} is not a text file of numbers.") from None
-    rows = [(number, line.split()) for number, line in enumerate(lines, start=1) if line.strip()]
+    lines = path.read_text(encoding="ascii").splitlines()
+    rows = [(f"line {number}:", line.split()) for number, line in enumerate(lines, start=1) if line.strip()]
     if not rows:
-        raise FileFormatError(f"{path} is empty.")
-    number, first = rows[0]
+        raise DataError("the file is empty.")
+    place, first = rows[0]
     try:
         size, entries = (int(field) for field in first)
     except ValueError:
-        raise FileFormatError(f"{path}, line {number}: expected two integers, got {' '.join(first)!r}.") from None
+        raise DataError(f"{place} expected two integers, got {' '.join(first)!r}.") from None
     if not 1 <= size <= MOST_VARIABLES:
-        raise FileFormatError(f"{path}, line {number}: expected 1 to {MOST_VARIABLES} variables, got {size}.")
+        raise DataError(f"{place} expected 1 to {MOST_VARIABLES} variables, got {size}.")
     if entries != len(rows) - 1:
-        raise FileFormatError(f"{path}: line {number} announces {entries} entries, {len(rows) - 1} follow.")
-    matrix = np.zeros((size, size))
-    seen: set[tuple[int, int]] = set()
-    for number, fields in rows[1:]:
+        raise DataError(f"{place} announces {entries} entries, {len(rows) - 1} follow.")
+    matrix, seen = np.zeros((size, size)), set()
+    for place, fields in rows[1:]:
         try:
             left, right, text = fields
             i, j, value = int(left), int(right), float(text)
         except ValueError:
-            raise FileFormatError(f"{path}, line {number}: expected 'i j q', got {' '.join(fields)!r}.") from None
+            raise DataError(f"{place} expected 'i j q', got {' '.join(fields)!r}.") from None
         if not (1 <= i <= size and 1 <= j <= size):
-            raise FileFormatError(f"{path}, line {number}: indices must lie between 1 and {size}, got {i} and {j}.")
+            raise DataError(f"{place} indices must lie between 1 and {size}, got {i} and {j}.")
         if not np.isfinite(value):
-            raise FileFormatError(f"{path}, line {number}: an entry must be finite, got {text}.")
+            raise DataError(f"{place} an entry must be finite, got {text}.")
         if (min(i, j), max(i, j)) in seen:
-            raise FileFormatError(f"{path}, line {number}: entry ({i}, {j}) is a duplicate.")
+            raise DataError(f"{place} entry ({i}, {j}) is a duplicate.")
         seen.add((min(i, j), max(i, j)))
         matrix[i - 1, j - 1] = matrix[j - 1, i - 1] = value
     return BinaryQP(matrix, np.zeros(size))

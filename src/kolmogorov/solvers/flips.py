@@ -1,12 +1,26 @@
-"""Local search over {0,1}^D by flipping one bit or two."""
+"""Items' problems by flipping one bit or two, from many starts; `auto`, which looks at all points where they are few.
+
+Neither is the paper's: where its Gaussian rounding (Algorithm 3) ends above the optimum, flips reach it.
+"""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 
 from kolmogorov._support.jit import fill_bits, kernel
-from kolmogorov.solvers.copying import copy_to
-from kolmogorov.solvers.stopping_kernels import stopped
+from kolmogorov._support.typing import Floats, Seeds
+from kolmogorov.solvers.contract import Batch, RowSolver
+from kolmogorov.solvers.exhaustive import Exhaustive
+from kolmogorov.solvers.stopping import limited, stopped
+
+#: Up to this many variables all points are looked at. `benchmarks/exact_line.py` prints the measurement.
+EXACT_LIMIT = 16
+# The same for a problem on its own, a tenth of a second; and descents beyond, enough for the optimum of every instance
+# that `benchmarks/solvers.py` looks at.
+_THOROUGH_LIMIT = 24
+_THOROUGH_STARTS = 100
 
 
 @kernel
@@ -33,76 +47,125 @@ def refresh(s, v, x, slope):
 
 
 @kernel
-def rounding_noise(s, v, noise):
-    """Write to `noise` what rounding can do to each bit's slope; a smaller gain is none."""
-    for d in range(v.size):
-        total = abs(s[d, d]) + 2.0 * abs(v[d])
-        for e in range(v.size):
-            total += 2.0 * abs(s[d, e])
-        noise[d] = 1e-14 * total
-
-
-@kernel
-def descend(s, x, slope, noise, stop):
-    """Flip the best bit, or where none helps the best pair, until neither helps or `stop` is set."""
-    size = x.size
-    while not stopped(stop):
-        best = 0.0
-        one = -1
-        for d in range(size):
-            change = (1.0 - 2.0 * x[d]) * slope[d] + noise[d]
-            if change < best:
-                best = change
-                one = d
-        two = -1
-        if one < 0:
-            for d in range(size):
-                sd = 1.0 - 2.0 * x[d]
-                alone = sd * slope[d] + noise[d]
-                for e in range(d):
-                    se = 1.0 - 2.0 * x[e]
-                    change = alone + se * (slope[e] + 2.0 * sd * s[d, e]) + noise[e]
-                    if change < best:
-                        best = change
-                        one = d
-                        two = e
-        if one < 0:
-            return
-        flip(s, x, slope, one)
-        if two >= 0:
-            flip(s, x, slope, two)
-
-
-@kernel
 def multi_start(gram, moment, start, seeds, n_starts, stop, x):
     """Descend from `start`, from zero, and from random points; write the best local minimum to each row of x.
 
-    `gram` is float64[n, D, D]; `moment`, `start` and `x` are float64[n, D]; `seeds`, uint64[n], begin each row's random
-    stream. There are `n_starts` descents per row, the two fixed ones included. Once `stop` is set, what has been
-    reached is written down and no further descent begins.
+    A descent flips the best bit, or where none helps the best pair, until neither helps. There are `n_starts` per row,
+    the two fixed ones included; `seeds` begin each row's random stream. Once `stop` is set, what has been reached is
+    written down and no further descent begins.
     """
     rows, size = x.shape
     for row in range(rows):
         s = gram[row]
         v = moment[row]
         state = seeds[row]
-        best = np.inf
+        least = np.inf
         trial = np.empty(size)
         slope = np.empty(size)
+        # What rounding can do to each bit's slope: a smaller gain is none.
         noise = np.empty(size)
-        rounding_noise(s, v, noise)
+        for d in range(size):
+            total = abs(s[d, d]) + 2.0 * abs(v[d])
+            for e in range(size):
+                total += 2.0 * abs(s[d, e])
+            noise[d] = 1e-14 * total
         for attempt in range(n_starts):
-            if attempt == 0:
-                copy_to(trial, start[row])
-            elif attempt == 1:
-                trial[:] = 0.0
-            else:
+            if attempt > 1:
                 state = fill_bits(state, trial)
+            else:
+                for d in range(size):
+                    trial[d] = start[row, d] if attempt == 0 else 0.0
             refresh(s, v, trial, slope)
-            descend(s, trial, slope, noise, stop)
+            while not stopped(stop):
+                best = 0.0
+                one = -1
+                for d in range(size):
+                    change = (1.0 - 2.0 * trial[d]) * slope[d] + noise[d]
+                    if change < best:
+                        best = change
+                        one = d
+                two = -1
+                if one < 0:
+                    for d in range(size):
+                        sd = 1.0 - 2.0 * trial[d]
+                        alone = sd * slope[d] + noise[d]
+                        for e in range(d):
+                            se = 1.0 - 2.0 * trial[e]
+                            change = alone + se * (slope[e] + 2.0 * sd * s[d, e]) + noise[e]
+                            if change < best:
+                                best = change
+                                one = d
+                                two = e
+                if one < 0:
+                    break
+                flip(s, trial, slope, one)
+                if two >= 0:
+                    flip(s, trial, slope, two)
             reached = refresh(s, v, trial, slope)
-            if reached < best:
-                best = reached
-                copy_to(x[row], trial)
+            if reached < least:
+                least = reached
+                for d in range(size):
+                    x[row, d] = trial[d]
             if stopped(stop):
                 break
+
+
+@dataclass(frozen=True)
+class LocalSearch(RowSolver):
+    """Multi-start 1- and 2-flip descent: no proof, any size, never worse than its start.
+
+    Parameters
+    ----------
+    n_starts : int
+        Descents per problem: the given start, zero, and random points.
+    time_limit : float or None
+        Seconds per problem; past that the best point so far is returned.
+    """
+
+    n_starts: int = 8
+    time_limit: float | None = None
+
+    name = "local_search"
+    cost = 400
+
+    def _solved(self, gram: Floats, moment: Floats, start: Floats, seeds: Seeds) -> Batch:
+        x = np.empty_like(moment)
+        # Every problem has the limit for itself; without one all are solved together.
+        step = max(len(x), 1) if self.time_limit is None else 1
+        for rows in (slice(first, first + step) for first in range(0, len(x), step)):
+            with limited(self.time_limit) as stop:
+                multi_start(gram[rows], moment[rows], start[rows], seeds[rows], self.n_starts, stop, x[rows])
+        return Batch(x, lambda: {"iterations": np.full(len(x), self.n_starts, dtype=np.int64)})
+
+
+@dataclass(frozen=True)
+class Auto(LocalSearch):
+    """`exhaustive` up to 16 variables, `local_search` above.
+
+    Parameters
+    ----------
+    n_starts : int
+        Descents per problem where local search is used. A fit meets each item again in every sweep and starts from
+        where the last one ended, so few are enough.
+    time_limit : float or None
+        Seconds per problem of local search; past that the best point so far is returned.
+    thorough : bool
+        Spend as much as a problem on its own deserves: `exhaustive` up to 24 variables, 100 descents or more above.
+        `kolmogorov.bqp.solve` sets it; a fit does not.
+    """
+
+    thorough: bool = False
+
+    name = "auto"
+
+    def row_cost(self, size: int) -> int:
+        """Return what the solver of this size takes."""
+        return self._chosen(size).row_cost(size)
+
+    def _solved(self, gram: Floats, moment: Floats, start: Floats, seeds: Seeds) -> Batch:
+        return self._chosen(moment.shape[1])._solved(gram, moment, start, seeds)
+
+    def _chosen(self, size: int) -> RowSolver:
+        if size <= (_THOROUGH_LIMIT if self.thorough else EXACT_LIMIT):
+            return Exhaustive()
+        return LocalSearch(max(self.n_starts, _THOROUGH_STARTS if self.thorough else 1), self.time_limit)

@@ -1,18 +1,17 @@
-"""The paper's Algorithm 5: Lanczos tridiagonalisation that stops when beta falls below a threshold."""
+"""The paper's Algorithm 5: Lanczos tridiagonalisation that stops when beta falls below a threshold delta."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from kolmogorov._support.jit import kernel
-from kolmogorov.solvers.copying import copy_to
 
 
 @kernel
 def threshold(matrix, a):
     """Return delta of Section IV-C: ((UB - LB) + normalised l1 norm) / (a D ln D), for a (D+1) x (D+1) matrix.
 
-    UB and LB bound the largest *eigenvalue* from the two traces (Wolkowicz and Styan 1980). The paper takes
+    UB and LB bound the largest *eigenvalue* from the two traces (Wolkowicz and Styan 1980). Lemma 3 takes
     them for bounds on the largest singular value, which they are only while no negative eigenvalue
     dominates; delta is a heuristic either way.
     """
@@ -36,16 +35,17 @@ def threshold(matrix, a):
 
 @kernel
 def tridiagonalise(matrix, start, delta, reorthogonalised, basis, diagonal, off):
-    """Build an orthonormal Krylov basis until beta_{m+1} <= delta; return m and beta_{m+1}.
+    """Build an orthonormal Krylov basis until beta_{m+1} <= delta (Algorithm 5); return m and beta_{m+1}.
 
     With `reorthogonalised` every new vector is orthogonalised twice against all earlier ones. Without, it is the
-    recurrence of three terms that the paper prints, which loses orthogonality, and with it the lemmas on its error.
+    recurrence of three terms that the paper prints, which loses orthogonality, and with it Lemma 2 on its error.
 
     `matrix` is symmetric and `start` of unit norm. Row j of `basis`, float64[n, n], becomes p_{j+1}; `diagonal` and
     `off`, float64[n + 1], become alpha_1, ..., alpha_m and beta_1 = 0, beta_2, ..., beta_{m+1}.
     """
     n = start.size
-    copy_to(basis[0], start)
+    for i in range(n):
+        basis[0, i] = start[i]
     off[0] = 0.0
     for j in range(n):
         p = basis[j]

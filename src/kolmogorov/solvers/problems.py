@@ -1,4 +1,4 @@
-"""The small problems behind every half-step, as immutable values: a quadratic program for each set, and its answer."""
+"""Small quadratic programs as immutable values, one class for each set, and what is known of one that was solved."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from kolmogorov._support.typing import Floats
 from kolmogorov.errors import DataError
@@ -23,12 +23,12 @@ _BLOCK = 256
 
 @dataclass(frozen=True, eq=False)
 class QuadraticProgram:
-    """Minimise x^T gram x - 2 x^T moment + offset over a set that subclasses name.
+    """Minimise x^T gram x - 2 x^T moment + offset over a set: `BinaryQP`, `SimplexQP`, `BoxQP` or `RidgeQP`.
 
     Parameters
     ----------
     gram : array-like or sparse matrix of shape (D, D)
-        Real and symmetric; definite or not.
+        Real and symmetric; definite or not over bits, positive semidefinite over the other sets.
     moment : array-like of shape (D,)
     offset : float
         A constant, for problems that come with one.
@@ -37,6 +37,11 @@ class QuadraticProgram:
     -----
     All numbers must be finite and of size at most 1e100 / D^2, so that neither values nor their squares overflow; D is
     at most 20,000.
+
+    Examples
+    --------
+    >>> BinaryQP([[2.0, 1.0], [1.0, 1.0]], [0.5, 1.0]).value([0, 1])
+    -1.0
     """
 
     family: ClassVar[str]
@@ -45,9 +50,12 @@ class QuadraticProgram:
     offset: float
 
     def __init__(self, gram: ArrayLike, moment: ArrayLike, offset: float = 0.0) -> None:
-        _check_size(gram)
-        matrix = real_array(gram, "gram", ndim=2)
-        vector = real_array(moment, "moment", ndim=1)
+        if row_count(gram) > MOST_VARIABLES:  # before it is copied: sparse matrices are small until then
+            raise DataError(
+                f"A problem may have at most {MOST_VARIABLES:,} variables, got {row_count(gram):,}: its matrix is "
+                "dense. Split it, or fix variables that are known."
+            )
+        matrix, vector = real_array(gram, "gram", ndim=2), real_array(moment, "moment", ndim=1)
         if matrix.shape != (vector.size, vector.size):
             raise DataError(
                 f"'gram' must be square with one row per entry of 'moment', got shapes {matrix.shape} and "
@@ -57,13 +65,24 @@ class QuadraticProgram:
             raise DataError("The problem has no variables; at least one is needed.")
         if isinstance(offset, bool) or not isinstance(offset, (Real, np.ndarray)) or np.ndim(offset) != 0:
             raise DataError(f"'offset' must be a real number, got {offset!r}.")
-        constant = float(real_array(offset, "offset", ndim=0))
-        for name, array in (("gram", matrix), ("moment", vector), ("offset", np.array(constant))):
-            _check_magnitude(array, name, vector.size)
+        constant = real_array(offset, "offset", ndim=0)
+        for name, array in (("gram", matrix), ("moment", vector), ("offset", constant)):
+            largest, limit = max(abs(float(array.max())), abs(float(array.min()))), LARGEST_SUM / vector.size**2
+            if largest > limit:
+                raise DataError(
+                    f"'{name}' holds a number of size {largest:.3g}; with {vector.size} variable(s) at most "
+                    f"{limit:.3g} can be computed with. Divide gram, moment and offset by a common factor: the best "
+                    "point stays the same."
+                )
         _make_symmetric(matrix)
-        object.__setattr__(self, "gram", _frozen(matrix))
-        object.__setattr__(self, "moment", _frozen(vector))
-        object.__setattr__(self, "offset", constant)
+        least = float(np.linalg.eigvalsh(matrix)[0]) if self.family == "simplex" else 0.0
+        if least < -1e-9 * max(float(np.abs(matrix).max()), 1e-300):
+            raise DataError(
+                f"'gram' must be positive semidefinite for a problem on the simplex; its least eigenvalue is {least:g}."
+            )
+        for array in (matrix, vector):
+            array.setflags(write=False)
+        vars(self).update(gram=matrix, moment=vector, offset=float(constant))
 
     @property
     def size(self) -> int:
@@ -72,132 +91,59 @@ class QuadraticProgram:
 
     def value(self, x: ArrayLike) -> float:
         """Return x^T gram x - 2 x^T moment + offset."""
-        point = self._point(x)
-        return float(point @ self.gram @ point - 2.0 * (point @ self.moment)) + self.offset
-
-    @classmethod
-    def first(cls, size: int) -> Floats:
-        """Return the point from which solvers start where none is given."""
-        return np.zeros(size)
-
-    @classmethod
-    def nearest(cls, point: Floats) -> Floats:
-        """Return the point of the set nearest to one that lies between points of the set."""
-        return point
-
-    @classmethod
-    def check_points(cls, points: Floats, name: str) -> None:
-        """Raise where points are not in the set."""
-        raise NotImplementedError
-
-    def _point(self, x: ArrayLike) -> Floats:
         point = real_array(x, "x", ndim=1)
         if point.size != self.size:
             raise DataError(f"'x' must have {self.size} entries, one per variable, got {point.size}.")
-        return point
+        return float(point @ self.gram @ point - 2.0 * (point @ self.moment)) + self.offset
 
 
 class BinaryQP(QuadraticProgram):
-    """Minimise x^T gram x - 2 x^T moment over x in {0,1}^D.
-
-    Examples
-    --------
-    >>> problem = BinaryQP([[2.0, 1.0], [1.0, 1.0]], [0.5, 1.0])
-    >>> problem.value([0, 1])
-    -1.0
-    """
+    """Over x in {0,1}^D: an item's problem, the paper's BQP."""
 
     family = "binary"
 
-    @classmethod
-    def nearest(cls, point: Floats) -> Floats:
-        """Return the point of the set nearest to one that lies between points of the set."""
-        return (point > 0.5).astype(np.float64)
-
-    @classmethod
-    def check_points(cls, points: Floats, name: str) -> None:
-        """Raise where points are not in the set."""
-        if not ((points == 0.0) | (points == 1.0)).all():
-            raise DataError(f"{name} must hold only 0 and 1.")
-
 
 class SimplexQP(QuadraticProgram):
-    """Minimise x^T gram x - 2 x^T moment over x >= 0, sum(x) = 1. `gram` is positive semidefinite.
-
-    Examples
-    --------
-    >>> problem = SimplexQP([[1.0, 0.0], [0.0, 1.0]], [0.5, 0.5])
-    >>> problem.value([0.5, 0.5]), problem.gap([0.5, 0.5])
-    (-0.5, 0.0)
-    """
+    """Over x >= 0 with sum(x) = 1: a user's problem, the paper's LCQP."""
 
     family = "simplex"
 
-    def __init__(self, gram: ArrayLike, moment: ArrayLike, offset: float = 0.0) -> None:
-        super().__init__(gram, moment, offset)
-        least = float(np.linalg.eigvalsh(self.gram)[0])
-        if least < -1e-9 * max(float(np.abs(self.gram).max()), 1e-300):
-            raise DataError(
-                f"'gram' must be positive semidefinite for a problem on the simplex; its least eigenvalue is {least:g}."
-            )
-
-    @classmethod
-    def first(cls, size: int) -> Floats:
-        """Return the point from which solvers start where none is given."""
-        return np.full(size, 1.0 / size)
-
-    @classmethod
-    def check_points(cls, points: Floats, name: str) -> None:
-        """Raise where points are not in the set."""
-        if not (points >= 0).all() or np.abs(points.sum(axis=-1) - 1.0).max() > 1e-9:
-            raise DataError(f"{name} must be non-negative and sum to 1.")
-
-    def gap(self, x: ArrayLike) -> float:
-        """Return the Frank-Wolfe gap; value(x) lies at most twice this above the optimum."""
-        point = self._point(x)
-        gradient = self.gram @ point - self.moment
-        return float(gradient @ point - gradient.min())
-
 
 class BoxQP(QuadraticProgram):
-    """Minimise x^T gram x - 2 x^T moment over x in [0,1]^D. `gram` is positive semidefinite.
-
-    Examples
-    --------
-    >>> BoxQP([[1.0]], [0.5]).value([0.5])
-    -0.25
-    """
+    """Over x in [0,1]^D: an item's problem in the nonnegative model that the paper compares with."""
 
     family = "box"
 
-    @classmethod
-    def first(cls, size: int) -> Floats:
-        """Return the point from which solvers start where none is given."""
-        return np.full(size, 0.5)
-
-    @classmethod
-    def check_points(cls, points: Floats, name: str) -> None:
-        """Raise where points are not in the set."""
-        if not ((points >= 0.0) & (points <= 1.0)).all():
-            raise DataError(f"{name} must lie in [0, 1].")
-
 
 class RidgeQP(QuadraticProgram):
-    """Minimise x^T gram x - 2 x^T moment over all x. `gram` is positive semidefinite.
-
-    Examples
-    --------
-    >>> RidgeQP([[2.0]], [1.0]).value([0.5])
-    -0.5
-    """
+    """Over all x: a row's problem in matrix factorisation by alternating least squares."""
 
     family = "ridge"
 
-    @classmethod
-    def check_points(cls, points: Floats, name: str) -> None:
-        """Raise where points are not in the set."""
-        if not np.isfinite(points).all():
-            raise DataError(f"{name} must be finite.")
+
+#: Of every set: which points it holds, what others are told, and each entry of the point from which solvers start.
+_SETS: dict[str, tuple[Any, str, Any]] = {
+    "binary": (lambda x: ((x == 0.0) | (x == 1.0)).all(), "hold only 0 and 1", lambda size: 0.0),
+    "simplex": (
+        lambda x: (x >= 0.0).all() and np.abs(x.sum(axis=-1) - 1.0).max() <= 1e-9,
+        "be non-negative and sum to 1",
+        lambda size: 1.0 / size,
+    ),
+    "box": (lambda x: ((x >= 0.0) & (x <= 1.0)).all(), "lie in [0, 1]", lambda size: 0.5),
+    "ridge": (lambda x: np.isfinite(x).all(), "be finite", lambda size: 0.0),
+}
+
+
+def check_points(family: str, points: Floats, name: str) -> None:
+    """Raise where points are not in the set of a family."""
+    holds, words, _ = _SETS[family]
+    if not holds(points):
+        raise DataError(f"{name} must {words}.")
+
+
+def first_point(family: str, size: int) -> Floats:
+    """Return the point from which solvers start where none is given."""
+    return np.full(size, _SETS[family][2](size))
 
 
 class Status(Enum):
@@ -269,11 +215,13 @@ def real_array(values: Any, name: str, ndim: int) -> Floats:
     try:
         array = np.asarray(values)
         if array.dtype.kind not in "biufO":
-            raise DataError(f"'{name}' must be an array of real numbers, got {_kind_of(array)}.")
+            kinds = {"c": "complex ones", "U": "text", "S": "text"}
+            found = kinds.get(array.dtype.kind, f"the type {array.dtype}")
+            raise DataError(f"'{name}' must be an array of real numbers, got {found}.")
         array = np.array(array, dtype=np.float64, order="C")
-    except DataError:
-        raise
-    except (TypeError, ValueError, OverflowError):
+    except (TypeError, ValueError, OverflowError) as error:
+        if isinstance(error, DataError):
+            raise
         raise DataError(
             f"'{name}' must be an array of real numbers in which all rows have the same length; numpy cannot make one "
             f"of this {type(values).__name__}."
@@ -285,10 +233,6 @@ def real_array(values: Any, name: str, ndim: int) -> Floats:
     return array
 
 
-def _kind_of(array: NDArray[Any]) -> str:
-    return {"c": "complex ones", "U": "text", "S": "text"}.get(array.dtype.kind, f"the type {array.dtype}")
-
-
 def row_count(matrix: Any) -> int:
     """Count the rows of what should be a matrix; none where it is not."""
     shape = getattr(matrix, "shape", None)
@@ -297,31 +241,10 @@ def row_count(matrix: Any) -> int:
     return len(matrix) if hasattr(matrix, "__len__") else 0
 
 
-def _check_size(gram: Any) -> None:
-    """Refuse what would not fit in memory before it is copied; sparse matrices are small until then."""
-    rows = row_count(gram)
-    if rows > MOST_VARIABLES:
-        raise DataError(
-            f"A problem may have at most {MOST_VARIABLES:,} variables, got {rows:,}: its matrix is dense. Split it, "
-            "or fix variables that are known."
-        )
-
-
-def _check_magnitude(array: Floats, name: str, size: int) -> None:
-    limit = LARGEST_SUM / size**2
-    largest = max(abs(float(array.max())), abs(float(array.min())))
-    if largest > limit:
-        raise DataError(
-            f"'{name}' holds a number of size {largest:.3g}; with {size} variable(s) at most {limit:.3g} can be "
-            "computed with. Divide gram, moment and offset by a common factor: the best point stays the same."
-        )
-
-
 def _make_symmetric(matrix: Floats) -> None:
     """Replace the matrix by the mean of itself and its transpose, which must agree up to rounding."""
-    size = len(matrix)
     scale = max(abs(float(matrix.max())), abs(float(matrix.min())))
-    for first in range(0, size, _BLOCK):
+    for first in range(0, len(matrix), _BLOCK):
         rows = slice(first, first + _BLOCK)
         gap = np.abs(matrix[rows, first:] - matrix[first:, rows].T)
         if gap.max() > 1e-9 * scale:
@@ -333,8 +256,3 @@ def _make_symmetric(matrix: Floats) -> None:
         mean = (matrix[rows, first:] + matrix[first:, rows].T) / 2
         matrix[rows, first:] = mean
         matrix[first:, rows] = mean.T
-
-
-def _frozen(array: Floats) -> Floats:
-    array.setflags(write=False)
-    return array

@@ -6,33 +6,39 @@ from typing import Any
 
 from kolmogorov._support.validation import suggestion
 from kolmogorov.errors import ParameterError
-from kolmogorov.solvers.binary import Auto, Exhaustive, LocalSearch
+from kolmogorov.solvers.box import Cholesky, Coordinate
 from kolmogorov.solvers.contract import Given, RowSolver
-from kolmogorov.solvers.convex import ActiveSet, Cholesky, Coordinate, FrankWolfe, Pairwise
 from kolmogorov.solvers.dmo import DiscreteMonotonic
-from kolmogorov.solvers.dual import EnhancedGradientDescent, GradientDescent, Newton
-from kolmogorov.solvers.problems import BinaryQP, BoxQP, RidgeQP, SimplexQP
+from kolmogorov.solvers.exhaustive import Exhaustive
+from kolmogorov.solvers.flips import Auto, LocalSearch
+from kolmogorov.solvers.gd import EnhancedGradientDescent, GradientDescent
+from kolmogorov.solvers.newton import Newton
 from kolmogorov.solvers.quasi_newton import QuasiNewton
 from kolmogorov.solvers.sdr import SemidefiniteRelaxation
+from kolmogorov.solvers.simplex import ActiveSet, FrankWolfe, Pairwise
 
-#: The solvers of each family, the usual one first.
-SOLVERS: dict[str, tuple[type[Any], ...]] = {
-    "simplex": (ActiveSet, Pairwise, FrankWolfe),
-    "binary": (
-        Auto,
-        Exhaustive,
-        LocalSearch,
-        DiscreteMonotonic,
-        GradientDescent,
-        EnhancedGradientDescent,
-        QuasiNewton,
-        Newton,
-        SemidefiniteRelaxation,
-    ),
-    "box": (Coordinate,),
-    "ridge": (Cholesky,),
+_BITS = (
+    *(Auto, Exhaustive, LocalSearch, DiscreteMonotonic),
+    *(GradientDescent, EnhancedGradientDescent, QuasiNewton, Newton, SemidefiniteRelaxation),
+)
+#: Every solver by its name; of each family the usual one comes first.
+SOLVERS: dict[str, type[Any]] = {
+    kind.name: kind for kind in (ActiveSet, Pairwise, FrankWolfe, *_BITS, Coordinate, Cholesky)
 }
-_PROBLEMS = {"simplex": SimplexQP, "binary": BinaryQP, "box": BoxQP, "ridge": RidgeQP}
+_FAMILIES = tuple(dict.fromkeys(kind.family for kind in SOLVERS.values()))
+
+
+def names(family: str) -> list[str]:
+    """List the solvers of a family.
+
+    Examples
+    --------
+    >>> names("simplex")
+    ['active_set', 'pairwise', 'frank_wolfe']
+    """
+    if family not in _FAMILIES:
+        raise ParameterError(f"Unknown family {family!r}; known: {', '.join(_FAMILIES)}.")
+    return [name for name, kind in SOLVERS.items() if kind.family == family]
 
 
 def usual(family: str, size: int) -> RowSolver:
@@ -48,23 +54,6 @@ def usual(family: str, size: int) -> RowSolver:
     return solver if most is None or size <= most else resolve(family, solver.unlimited)
 
 
-def names(family: str) -> list[str]:
-    """List the solvers of a family.
-
-    Examples
-    --------
-    >>> names("simplex")
-    ['active_set', 'pairwise', 'frank_wolfe']
-    """
-    return list(_named(family))
-
-
-def _named(family: str) -> dict[str, type[Any]]:
-    if family not in SOLVERS:
-        raise ParameterError(f"Unknown family {family!r}; known: {', '.join(SOLVERS)}.")
-    return {kind.name: kind for kind in SOLVERS[family]}
-
-
 def resolve(family: str, solver: Any, /, **options: Any) -> RowSolver:
     """Return the solver with this name and options, the given solver itself, or one made of any object with `solve`.
 
@@ -76,7 +65,7 @@ def resolve(family: str, solver: Any, /, **options: Any) -> RowSolver:
     >>> resolve("binary", "local_search", n_starts=4)
     LocalSearch(n_starts=4, time_limit=None)
     """
-    known = _named(family)
+    known = names(family)
     if not isinstance(solver, str):
         if not callable(getattr(solver, "solve", None)):
             raise ParameterError(
@@ -85,7 +74,7 @@ def resolve(family: str, solver: Any, /, **options: Any) -> RowSolver:
             )
         if options:
             raise ParameterError("Options go with a solver's name; a solver object already has its own.")
-        found = solver if isinstance(solver, RowSolver) else Given(solver, _PROBLEMS[family])
+        found = solver if isinstance(solver, RowSolver) else Given(solver, family)
         if found.family != family:
             raise ParameterError(f"A {family} solver is needed, got the {found.family} solver '{found.name}'.")
         return found
@@ -94,12 +83,12 @@ def resolve(family: str, solver: Any, /, **options: Any) -> RowSolver:
             f"Unknown {family} solver {solver!r}; known: {', '.join(known)}, or a solver object."
             f"{suggestion(solver, known)}"
         )
-    cls = known[solver]
+    own = SOLVERS[solver].option_names()
     for option in options:
-        if option not in cls.option_names():
+        if option not in own:
             raise ParameterError(
-                f"Solver '{solver}' has no option '{option}'; it has: {', '.join(cls.option_names()) or 'none'}."
-                f"{suggestion(option, cls.option_names())}"
+                f"Solver '{solver}' has no option '{option}'; it has: {', '.join(own) or 'none'}."
+                f"{suggestion(option, own)}"
             )
-    made: RowSolver = cls(**options)
+    made: RowSolver = SOLVERS[solver](**options)
     return made

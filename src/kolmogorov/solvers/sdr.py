@@ -1,23 +1,21 @@
-"""SDRwR: the semidefinite relaxation itself, by an interior-point solver, then Cholesky and randomisation."""
+"""SDRwR, which the paper compares with: the semidefinite relaxation itself by an interior-point solver; rounding."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kolmogorov._support.optional import require
 from kolmogorov._support.typing import Floats, Seeds
-from kolmogorov._support.validation import MOST_ROUNDS, POSITIVE, integer
-from kolmogorov.solvers.contract import Batch, BinarySolver
-from kolmogorov.solvers.lifting import best_rounding, lift
+from kolmogorov.solvers.contract import Batch, RowSolver
+from kolmogorov.solvers.rounding import best_rounding, lift
 from kolmogorov.solvers.stopping import go_on, stop_cell
 
 
 @dataclass(frozen=True)
-class SemidefiniteRelaxation(BinarySolver):
+class SemidefiniteRelaxation(RowSolver):
     """Minimise <A, X> over correlation matrices X with Clarabel (extra ``sdp``), then Gaussian rounding.
 
     Parameters
@@ -27,11 +25,6 @@ class SemidefiniteRelaxation(BinarySolver):
     tol : float
         Relative gap at which the interior-point method stops.
     max_iter : int
-
-    Examples
-    --------
-    >>> SemidefiniteRelaxation(n_draws=50)
-    SemidefiniteRelaxation(n_draws=50, tol=1e-08, max_iter=200)
     """
 
     n_draws: int = 100
@@ -41,18 +34,11 @@ class SemidefiniteRelaxation(BinarySolver):
     name = "sdr"
     # The interior-point method factors a matrix with D^4 / 4 entries: half a minute and 1.5 GB at this size.
     max_variables = 100
-    requirements: ClassVar = {
-        "n_draws": integer(1, MOST_ROUNDS),
-        "tol": POSITIVE,
-        "max_iter": integer(1, MOST_ROUNDS),
-    }
 
-    def _solve_batch(self, gram: Floats, moment: Floats, start: Floats, seeds: Seeds) -> Batch:
+    def _solved(self, gram: Floats, moment: Floats, start: Floats, seeds: Seeds) -> Batch:
         n, size = moment.shape
-        x = np.zeros((n, size))
-        bounds = np.empty(n)
-        iterations = np.empty(n, dtype=np.int64)
-        converged = np.empty(n, dtype=bool)
+        x, bounds = np.zeros((n, size)), np.empty(n)
+        iterations, converged = np.empty(n, dtype=np.int64), np.empty(n, dtype=bool)
         lifted = np.empty((size + 1, size + 1))
         for row in range(n):
             go_on()
@@ -61,9 +47,11 @@ class SemidefiniteRelaxation(BinarySolver):
                 lifted, tol=self.tol, max_iter=self.max_iter
             )
             bounds[row] = bound + constant
-            factor = np.linalg.cholesky(matrix + _lift_to_definite(matrix) * np.eye(size + 1))
-            best_rounding(lifted, factor, int(self.n_draws), seeds[row], stop_cell(), x[row])
-        return Batch(x=x, lower_bound=bounds, iterations=iterations, converged=converged)
+            # What has to be added to the diagonal for a Cholesky factor to exist.
+            ridge = max(0.0, -float(np.linalg.eigvalsh(matrix)[0])) + 1e-9
+            factor = np.linalg.cholesky(matrix + ridge * np.eye(size + 1))
+            best_rounding(lifted, factor, self.n_draws, seeds[row], stop_cell(), x[row])
+        return Batch(x, lambda: {"lower_bound": bounds, "iterations": iterations, "converged": converged})
 
 
 def correlation_sdp(
@@ -81,13 +69,12 @@ def correlation_sdp(
     # The interior-point method sees a cost of size one, whatever the data's units are.
     unit = float(np.abs(cost).max()) or 1.0
     cost = cost / unit
-    quadratic = quadratic / unit
-    rows, columns = _triangle(n)
+    # The upper triangle by columns, off-diagonal entries times sqrt(2), is how Clarabel's cone counts.
+    columns = np.repeat(np.arange(n), np.arange(1, n + 1))
+    rows = np.concatenate([np.arange(k + 1) for k in range(n)])
     scale = np.where(rows == columns, 1.0, np.sqrt(2.0))
     length = rows.size
-    linear = scale * cost[rows, columns]
-    on_diagonal = np.flatnonzero(rows == columns)
-    equal = csc_matrix((np.ones(n), (np.arange(n), on_diagonal)), shape=(n, length))
+    equal = csc_matrix((np.ones(n), (np.arange(n), np.flatnonzero(rows == columns))), shape=(n, length))
     constraints = csc_matrix(vstack([equal, -identity(length, format="csc")]))
     right = np.concatenate([np.ones(n), np.zeros(length)])
     cones = [clarabel.ZeroConeT(n), clarabel.PSDTriangleConeT(n)]
@@ -95,29 +82,15 @@ def correlation_sdp(
     settings.verbose = False
     settings.max_iter = max_iter
     settings.tol_gap_rel = settings.tol_gap_abs = settings.tol_feas = tol
-    hessian = csc_matrix(diags(np.full(length, quadratic), format="csc"))
+    hessian = csc_matrix(diags(np.full(length, quadratic / unit), format="csc"))
     # Clarabel could be told to stop by a callback, but then it holds Python's lock and Ctrl-C has to wait for it. As it
     # is Ctrl-C is answered at once, and a solve that nobody waits for any more ends by itself, within half a minute.
+    linear = scale * cost[rows, columns]
     solved = clarabel.DefaultSolver(hessian, linear, constraints, right, cones, settings).solve()
-    vector = np.array(solved.x)
     matrix = np.zeros((n, n))
-    matrix[rows, columns] = vector / scale
-    matrix[columns, rows] = vector / scale
+    matrix[rows, columns] = matrix[columns, rows] = np.array(solved.x) / scale
     dual = np.array(solved.z)[:n]
     least = float(np.linalg.eigvalsh(cost + np.diag(dual))[0])
     bound = -float(dual.sum()) + n * min(least, 0.0)
     bound -= 8.0 * n * float(np.finfo(np.float64).eps) * (float(np.abs(dual).sum()) + n)
     return matrix, unit * bound, int(solved.iterations), str(solved.status) == "Solved"
-
-
-def _triangle(n: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the upper triangle by columns, which is the order of Clarabel's cone."""
-    columns = np.repeat(np.arange(n), np.arange(1, n + 1))
-    rows = np.concatenate([np.arange(k + 1) for k in range(n)])
-    return rows, columns
-
-
-def _lift_to_definite(matrix: Floats) -> float:
-    """Return what has to be added to the diagonal for a Cholesky factor to exist."""
-    least = float(np.linalg.eigvalsh(matrix)[0])
-    return max(0.0, -least) + 1e-9

@@ -1,14 +1,29 @@
-"""Quadratic programs over the probability simplex, one row after another."""
+"""Users' problems, the paper's LCQP: a convex quadratic over the probability simplex.
+
+`frank_wolfe` is what the paper takes for it (Algorithm 4; Jaggi 2013). `active_set`, the default, solves on a support,
+drops what turns negative and adds what would gain: finite, and exact. `pairwise` moves mass from one coordinate to
+another by the best amount; it takes any size, and finishes where a matrix is singular on a support.
+"""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from kolmogorov._support.jit import kernel
+from kolmogorov._support.typing import Counts, Floats
+from kolmogorov.solvers.contract import Certified
+from kolmogorov.solvers.rows import binary_normal_equations, keep_better, normal_equations
+from kolmogorov.solvers.stopping import stop_cell, stopped
+
+#: Rows whose normal equations are made at once, by judgement: they stay near the processor until they are solved.
+_BLOCK = 32
 
 
 @kernel
-def gradient(gram, moment, x, out):
+def half_gradient(gram, moment, x, out):
     """Write gram x - moment, half of the gradient, to `out`."""
     for d in range(x.size):
         total = -moment[d]
@@ -25,6 +40,76 @@ def normalise(t):
         total += t[d]
     for d in range(t.size):
         t[d] /= total
+
+
+# --- Frank-Wolfe ------------------------------------------------------------------------------------------------------
+
+
+@kernel
+def frank_wolfe(gram, moment, x, tol, max_iter, gaps, iterations):
+    """Step from each row of `x` towards the best vertex, by exact line search, until the gap is below `tol`.
+
+    The gap g^T x - min(g) bounds half the distance to the optimal value from above. `tol` is relative to the size of
+    the row's data, the largest diagonal entry of its Gram matrix.
+    """
+    rows, size = x.shape
+    for row in range(rows):
+        q, w, t = gram[row], moment[row], x[row]
+        g = w.copy()
+        half_gradient(q, w, t, g)
+        scale = 1e-300
+        for d in range(size):
+            scale = max(scale, q[d, d])
+        steps = 0
+        while True:
+            i = 0
+            inner = square = 0.0
+            for d in range(size):
+                inner += g[d] * t[d]
+                square += t[d] * (g[d] + w[d])
+                if g[d] < g[i]:
+                    i = d
+            gap = inner - g[i]
+            if gap <= tol * scale or steps >= max_iter:
+                break
+            curvature = q[i, i] - 2.0 * (g[i] + w[i]) + square
+            step = 1.0
+            if curvature > gap:
+                step = gap / curvature
+            for d in range(size):
+                t[d] *= 1.0 - step
+                g[d] += step * (q[d, i] - w[d] - g[d])
+            t[i] += step
+            steps += 1
+        for d in range(size):
+            t[d] = max(t[d], 0.0)
+        normalise(t)
+        gaps[row] = max(gap, 0.0)
+        iterations[row] = steps
+
+
+@dataclass(frozen=True)
+class FrankWolfe(Certified):
+    """The paper's: Frank-Wolfe with exact line search, which converges like 1/k.
+
+    Parameters
+    ----------
+    tol : float
+        Stop when the gap is below `tol` times the largest diagonal entry of the Gram matrix.
+    max_iter : int
+        Limit on steps per row.
+    """
+
+    tol: float = 1e-6
+    max_iter: int = 1_000
+
+    name = "frank_wolfe"
+
+    def _descend(self, gram: Floats, moment: Floats, x: Floats, gaps: Floats, iterations: Counts) -> None:
+        frank_wolfe(gram, moment, x, self.tol, self.max_iter, gaps, iterations)
+
+
+# --- pairwise ---------------------------------------------------------------------------------------------------------
 
 
 @kernel
@@ -48,7 +133,7 @@ def pairwise_row(q, w, t, tol, max_iter):
     while True:
         if fresh:
             # Below, g and its product with t are only brought up to date; here they are computed.
-            gradient(q, w, t, g)
+            half_gradient(q, w, t, g)
             inner = 0.0
             for d in range(size):
                 inner += g[d] * t[d]
@@ -92,81 +177,195 @@ def pairwise_row(q, w, t, tol, max_iter):
 
 @kernel
 def pairwise_descent(gram, moment, x, tol, max_iter, gaps, iterations):
-    """Run pairwise descent on every row until its Frank-Wolfe gap is below `tol`.
-
-    The gap g^T x - min(g) bounds half the distance to the optimal value from above. `tol` is relative to
-    the size of the row's data (the largest diagonal entry of its Gram matrix).
-
-    Parameters
-    ----------
-    gram, moment : float64[n, D, D], float64[n, D]
-    x : float64[n, D]
-        On the simplex; start on input, solution on output.
-    gaps, iterations : float64[n], int64[n]
-        Output.
-    """
+    """Run pairwise descent on every row; arguments as in `frank_wolfe`."""
     for row in range(x.shape[0]):
         gap, steps = pairwise_row(gram[row], moment[row], x[row], tol, max_iter)
         gaps[row] = max(gap, 0.0)
         iterations[row] = steps
 
 
-@kernel
-def frank_wolfe(gram, moment, x, tol, max_iter, away, gaps, iterations):
-    """Step towards the best vertex, or with `away` from the worst in use, until the gap is below `tol`.
+@dataclass(frozen=True)
+class Pairwise(Certified):
+    """Pairwise descent with exact steps, to a certified gap.
 
-    The line search is exact. `tol` is relative as in `pairwise_descent`. Away steps (Guelat and Marcotte 1986) let
-    mass leave a vertex that should have none, and turn the rate from 1/k into a linear one.
+    Parameters
+    ----------
+    tol : float
+        Stop when the gap is below `tol` times the largest diagonal entry of the Gram matrix.
+    max_iter : int
+        Limit on moves per row.
+    """
+
+    name = "pairwise"
+    exact = True
+
+    def _descend(self, gram: Floats, moment: Floats, x: Floats, gaps: Floats, iterations: Counts) -> None:
+        pairwise_descent(gram, moment, x, self.tol, self.max_iter, gaps, iterations)
+
+
+# --- the active set ---------------------------------------------------------------------------------------------------
+
+
+@kernel
+def solve_on_support(q, w, support, count, factor, first, second, y):
+    """Minimise over the affine hull of a support; write y and return whether it worked.
+
+    On the support, Q y + mu 1 = w and sum(y) = 1. Fails where Q is singular there.
+    """
+    for a in range(count):
+        for b in range(a + 1):
+            total = q[support[a], support[b]]
+            for k in range(b):
+                total -= factor[a, k] * factor[b, k]
+            if a > b:
+                factor[a, b] = total / factor[b, b]
+            elif total <= 1e-12 * q[support[a], support[a]]:
+                return False
+            else:
+                factor[a, a] = np.sqrt(total)
+    for a in range(count):
+        left = w[support[a]]
+        right = 1.0
+        for k in range(a):
+            left -= factor[a, k] * first[k]
+            right -= factor[a, k] * second[k]
+        first[a] = left / factor[a, a]
+        second[a] = right / factor[a, a]
+    for a in range(count - 1, -1, -1):
+        left = first[a]
+        right = second[a]
+        for k in range(a + 1, count):
+            left -= factor[k, a] * first[k]
+            right -= factor[k, a] * second[k]
+        first[a] = left / factor[a, a]
+        second[a] = right / factor[a, a]
+    multiplier = (np.sum(first[:count]) - 1.0) / np.sum(second[:count])
+    for a in range(count):
+        y[a] = first[a] - multiplier * second[a]
+    return True
+
+
+@kernel
+def active_set(gram, moment, x, tol, max_iter, stop, gaps, iterations):
+    """Solve on a support, drop what turns negative, add what would gain, until nothing does.
+
+    A row whose matrix is singular on a support, or that takes more than `max_iter` rounds, is finished by
+    pairwise descent; no round begins once `stop`, int64[1], is set. Other arguments as in `frank_wolfe`.
     """
     rows, size = x.shape
+    support = np.empty(size, dtype=np.int64)
+    factor = np.empty((size, size))
+    first = np.empty(size)
+    second = np.empty(size)
+    y = np.empty(size)
+    g = np.empty(size)
+    inside = np.empty(size, dtype=np.bool_)
     for row in range(rows):
-        q, w, t = gram[row], moment[row], x[row]
-        g = w.copy()
-        gradient(q, w, t, g)
+        q = gram[row]
+        w = moment[row]
+        t = x[row]
         scale = 1e-300
         for d in range(size):
             scale = max(scale, q[d, d])
-        steps = 0
-        while True:
-            i, j = 0, -1
-            inner = square = 0.0
+            inside[d] = t[d] > 0.0
+        rounds = 0
+        while rounds < max_iter and not stopped(stop):
+            rounds += 1
+            count = np.int64(0)  # a plain 0 would have what it is handed to compiled twice
+            for d in range(size):
+                if inside[d]:
+                    support[count] = d
+                    count += 1
+            if not solve_on_support(q, w, support, count, factor, first, second, y):
+                break
+            # Towards y until a coordinate becomes zero.
+            reach = 1.0
+            leaving = -1
+            for a in range(count):
+                if y[a] < 0.0:
+                    here = t[support[a]]
+                    share = here / (here - y[a])
+                    if share < reach:
+                        reach = share
+                        leaving = support[a]
+            for a in range(count):
+                d = support[a]
+                t[d] += reach * (y[a] - t[d])
+            if leaving >= 0:
+                t[leaving] = 0.0
+                inside[leaving] = False
+                continue
+            half_gradient(q, w, t, g)
+            entering = 0
+            inner = 0.0
             for d in range(size):
                 inner += g[d] * t[d]
-                square += t[d] * (g[d] + w[d])
-                if g[d] < g[i]:
-                    i = d
-                if t[d] > 0.0 and (j < 0 or g[d] > g[j]):
-                    j = d
-            gap = inner - g[i]
-            if gap <= tol * scale or steps >= max_iter:
+                if g[d] < g[entering]:
+                    entering = d
+            if inner - g[entering] <= tol * scale or inside[entering]:
                 break
-            # Towards e_i the direction is e_i - t, away from e_j it is t - e_j; both are +-(e_k - t).
-            k = i
-            sign = 1.0
-            slope = gap
-            limit = 1.0
-            if away and g[j] - inner > gap and t[j] < 1.0:
-                k = j
-                sign = -1.0
-                slope = g[j] - inner
-                limit = t[j] / (1.0 - t[j])
-            curvature = q[k, k] - 2.0 * (g[k] + w[k]) + square
-            step = limit
-            if curvature * limit > slope:
-                step = slope / curvature
-            step *= sign
-            for d in range(size):
-                t[d] *= 1.0 - step
-                g[d] += step * (q[d, k] - w[d] - g[d])
-            t[k] += step
-            if sign < 0.0 and step == -limit:
-                t[k] = 0.0
-            steps += 1
-        total = 0.0
-        for d in range(size):
-            t[d] = max(t[d], 0.0)
-            total += t[d]
-        for d in range(size):
-            t[d] /= total
+            inside[entering] = True
+        normalise(t)
+        # What pairwise descent finds nothing to do for costs it one look at the gap, which it computes again.
+        gap, steps = pairwise_row(q, w, t, tol, max(max_iter - rounds, 0))
         gaps[row] = max(gap, 0.0)
-        iterations[row] = steps
+        iterations[row] = rounds + steps
+
+
+@kernel
+def active_set_rows(table, tol, max_iter, stop, first, last, out, reached):
+    """Make the normal equations of the rows `first` to `last` of a table, solve them, and keep the better point.
+
+    What `normal_equations`, or with `bits` its twin for them, `active_set` and `keep_better` do one after another, in
+    one call: a thread that has to come back to Python between them waits for all others that do. A table is a tuple of
+    indptr, indices, values, weights, factors, bits, ridge, centre and the points where rows start.
+    """
+    indptr, indices, values, weights, factors, bits, ridge, centre, start = table
+    size = start.shape[1]
+    gram, moment = np.empty((_BLOCK, size, size)), np.empty((_BLOCK, size))
+    gaps, iterations = np.empty(_BLOCK), np.empty(_BLOCK, dtype=np.int64)
+    for begin in range(first, last, _BLOCK):
+        end = min(begin + _BLOCK, last)
+        n = end - begin
+        if bits.size:
+            binary_normal_equations(indptr, indices, values, bits, begin, end, ridge, centre, gram, moment)
+        else:
+            normal_equations(indptr, indices, values, weights, factors, begin, end, ridge, centre, gram, moment)
+        x = out[begin:end]
+        x[:] = start[begin:end]
+        active_set(gram[:n], moment[:n], x, tol, max_iter, stop, gaps, iterations)
+        keep_better(gram[:n], moment[:n], start[begin:end], x, reached[begin:end])
+
+
+@dataclass(frozen=True)
+class ActiveSet(Certified):
+    """Exact in finitely many rounds where the matrix is definite; pairwise descent finishes the other rows.
+
+    Parameters
+    ----------
+    tol : float
+        Gap that counts as none, relative to the largest diagonal entry of the Gram matrix.
+    max_iter : int
+        Limit on rounds and moves per row.
+
+    Examples
+    --------
+    >>> from kolmogorov import bqp, problems
+    >>> bqp.solve(problems.SimplexQP([[2.0, 0.0], [0.0, 1.0]], [0.0, 0.0]), solver="active_set").x.round(6).tolist()
+    [0.333333, 0.666667]
+    """
+
+    name = "active_set"
+    exact = True
+    # Every round factors the support again: some ten seconds at this size.
+    max_variables = 500
+
+    def _descend(self, gram: Floats, moment: Floats, x: Floats, gaps: Floats, iterations: Counts) -> None:
+        active_set(gram, moment, x, self.tol, self.max_iter, stop_cell(), gaps, iterations)
+
+    def solve_rows(self, table: tuple[Any, ...], first: int, last: int, out: Floats, reached: Floats) -> None:
+        """Make the normal equations of some rows, solve them and keep the better point, all in one compiled call.
+
+        `table` is what `active_set_rows` takes; `reached` gets the values.
+        """
+        active_set_rows(table, self.tol, self.max_iter, stop_cell(), first, last, out, reached)

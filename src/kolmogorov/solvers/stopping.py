@@ -10,11 +10,17 @@ from __future__ import annotations
 import contextvars
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, wait
 from contextlib import contextmanager
-from typing import Generic, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
+from numba import config
+from numba.core import types
+from numba.extending import intrinsic
 from numpy.typing import NDArray
+
+from kolmogorov._support.jit import kernel
 
 Cell = NDArray[np.int64]
 Answer = TypeVar("Answer")
@@ -24,23 +30,9 @@ _GRACE = 0.3
 # Seconds of one wait: some platforms deliver Ctrl-C only between two of them.
 _WAIT = 0.2
 
-
-class _Scope:
-    """A cell and the cells of the time limits inside it."""
-
-    def __init__(self) -> None:
-        self.cell: Cell = np.zeros(1, dtype=np.int64)
-        self.inner: list[_Scope] = []
-
-    def end(self) -> None:
-        """Tell everything that runs here to stop."""
-        self.cell[0] = 1
-        for scope in tuple(self.inner):
-            scope.end()
-
-
-# Where nobody waits for a lone problem, as in a fit, nothing sets the cell.
-_scope: contextvars.ContextVar[_Scope | None] = contextvars.ContextVar("kolmogorov_stop", default=None)
+# The cells of the solve in progress, that of the narrowest limit last. Where nobody waits for a lone problem, as in a
+# fit, there are none.
+_cells: contextvars.ContextVar[list[Cell] | None] = contextvars.ContextVar("kolmogorov_stop", default=None)
 
 
 class _EndedError(Exception):
@@ -49,8 +41,8 @@ class _EndedError(Exception):
 
 def stop_cell() -> Cell:
     """Return the cell that the solve in progress has to look at."""
-    scope = _scope.get()
-    return np.zeros(1, dtype=np.int64) if scope is None else scope.cell
+    cells = _cells.get()
+    return cells[-1] if cells else np.zeros(1, dtype=np.int64)
 
 
 def go_on() -> None:
@@ -65,61 +57,21 @@ def limited(seconds: float | None) -> Iterator[Cell]:
     if seconds is None:
         yield stop_cell()
         return
-    outer, scope = _scope.get(), _Scope()
-    if outer is not None:
-        outer.inner.append(scope)
-        scope.cell[0] = outer.cell[0]
-    timer = threading.Timer(min(float(seconds), threading.TIMEOUT_MAX), scope.end)
+    known = _cells.get()
+    cells = [] if known is None else known
+    token = _cells.set(cells)
+    cells.append(np.zeros(1, dtype=np.int64))
+    cell = cells[-1]
+    cell[0] = cells[0][0]  # after it can be seen by who interrupts: either of the two sets it
+    timer = threading.Timer(min(float(seconds), threading.TIMEOUT_MAX), cell.fill, (1,))
     timer.daemon = True
     timer.start()
-    token = _scope.set(scope)
     try:
-        yield scope.cell
+        yield cell
     finally:
         timer.cancel()
-        _scope.reset(token)
-        if outer is not None:
-            outer.inner.remove(scope)
-
-
-def shares_of_limit(n: int, seconds: float | None) -> Iterator[slice]:
-    """Return the rows that each limit is for: every problem has its own; without a limit all are solved together."""
-    step = max(n, 1) if seconds is None else 1
-    return (slice(first, first + step) for first in range(0, n, step))
-
-
-class _Job(Generic[Answer]):
-    """Work in a thread of its own, and what came of it."""
-
-    def __init__(self, work: Callable[[], Answer]) -> None:
-        self._work = work
-        self._done = threading.Event()
-        self._answer: Answer
-        self._error: BaseException | None = None
-        self.scope = _Scope()
-        context = contextvars.copy_context()
-        self._thread = threading.Thread(target=context.run, args=(self._run,), name="kolmogorov-solve", daemon=True)
-        self._thread.start()
-
-    def _run(self) -> None:
-        _scope.set(self.scope)
-        try:
-            self._answer = self._work()
-        except BaseException as error:  # Handed to whoever waits.
-            self._error = error
-        self._done.set()
-
-    def wait(self) -> Answer:
-        while not self._done.wait(_WAIT):
-            pass
-        if self._error is not None:
-            raise self._error
-        return self._answer
-
-    def abandon(self) -> None:
-        """Tell the work to stop, and wait a moment until it does."""
-        self.scope.end()
-        self._done.wait(_GRACE)
+        cells.pop()
+        _cells.reset(token)
 
 
 def interruptible(work: Callable[[], Answer]) -> Answer:
@@ -130,9 +82,44 @@ def interruptible(work: Callable[[], Answer]) -> Answer:
     """
     if threading.current_thread() is not threading.main_thread():
         return work()
-    job = _Job(work)
+    cells: list[Cell] = [np.zeros(1, dtype=np.int64)]
+    answer: Future[Answer] = Future()
+
+    def run() -> None:
+        _cells.set(cells)
+        try:
+            answer.set_result(work())
+        except BaseException as error:  # Handed to whoever waits.
+            answer.set_exception(error)
+
+    context = contextvars.copy_context()
+    threading.Thread(target=context.run, args=(run,), name="kolmogorov-solve", daemon=True).start()
     try:
-        return job.wait()
+        while not answer.done():
+            wait([answer], _WAIT)
+        return answer.result()
     except BaseException:
-        job.abandon()
+        for cell in tuple(cells):
+            cell[0] = 1
+        wait([answer], _GRACE)
         raise
+
+
+def _load(typing_context: Any, cell: Any) -> Any:
+    """Read cell[0] as an atomic load: a plain one could be moved out of the loop that waits for it to change."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        array = context.make_array(cell)(context, builder, arguments[0])
+        return builder.load_atomic(array.data, "monotonic", 8)
+
+    return types.int64(cell), generate
+
+
+# As Python nothing is moved, and an intrinsic cannot be called.
+_read: Any = (lambda cell: cell[0]) if config.DISABLE_JIT else intrinsic(_load)  # type: ignore[attr-defined]
+
+
+@kernel
+def stopped(stop):
+    """Tell whether the cell `stop`, int64[1], has been set; cheap enough for every turn of a loop over variables."""
+    return _read(stop) != 0

@@ -12,7 +12,7 @@ from kolmogorov import KolmogorovModel, Observations, datasets
 from kolmogorov._support.threads import Threads
 from kolmogorov.descent.engine import HalfStep, State, ThreadedEngine
 from kolmogorov.descent.problem import USER_SIDE, Objective, Problem
-from kolmogorov.solvers import convex, resolve
+from kolmogorov.solvers import resolve, simplex
 
 
 @given(
@@ -186,8 +186,8 @@ def test_rows_made_and_solved_in_one_call_are_the_same_bits(monkeypatch, kind):
         table = Observations.from_arrays(*of_table, weights=rng.random(table.values.size) + 0.5)
     psi = rng.choice([0.0, 1.0] if kind == "bits" else [-0.2, 0.3, 0.7, 1.2], size=(table.n_items, 4))
     theta = rng.dirichlet(np.ones(4), size=table.n_users)
-    kernel = convex.active_set_rows
-    monkeypatch.setattr(convex, "active_set_rows", lambda *given: (calls.append(1), kernel(*given)))
+    kernel = simplex.active_set_rows
+    monkeypatch.setattr(simplex, "active_set_rows", lambda *given: (calls.append(1), kernel(*given)))
     step = HalfStep(resolve("simplex", "active_set"), 2.0, np.full(4, 0.25), seed=0, sweep=1, side=USER_SIDE)
     with Threads(4) as dealer:
         apart = step.run(table.rows, psi, theta, dealer)

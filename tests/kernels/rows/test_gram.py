@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 import naive
 from helpers.strategies import tables
 from kolmogorov import datasets
-from kolmogorov.solvers.gram import binary_normal_equations, normal_equations, population
+from kolmogorov.solvers.rows import binary_normal_equations, normal_equations
 
 
 @given(tables(), st.integers(1, 6), st.sampled_from([0.0, 2.5]), st.integers(0, 1000))
@@ -64,8 +64,3 @@ def test_equations_of_bits_against_the_slow_twin(rng, size):
         expected = naive.normal_equations(entries, psi.astype(float), 0.7, centre)
         np.testing.assert_allclose(gram[row], expected[0], rtol=1e-12, atol=1e-12)
         np.testing.assert_allclose(moment[row], expected[1], rtol=1e-12, atol=1e-12)
-
-
-def test_bits_are_counted(rng):
-    for word in [0, 1, 2**63, 2**64 - 1, *rng.integers(2**63, size=50).tolist()]:
-        assert population(np.uint64(word)) == int(word).bit_count()

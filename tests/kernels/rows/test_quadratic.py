@@ -4,8 +4,7 @@ from hypothesis import given
 
 import naive
 from helpers.strategies import binary_problems
-from kolmogorov.solvers.products import pair_products, residual_squares
-from kolmogorov.solvers.quadratic import batch_values, certify, keep_better
+from kolmogorov.solvers.rows import batch_values, certify, keep_better, pair_products, residual_squares
 
 
 @given(binary_problems())

@@ -25,7 +25,7 @@ def command() -> None:
 
 def _cache() -> str | None:
     """Return where compiled kernels are kept, if anywhere."""
-    from kolmogorov.solvers.gram import normal_equations
+    from kolmogorov.solvers.rows import normal_equations
 
     stats = getattr(normal_equations, "stats", None)
     return stats.cache_path if stats is not None else None

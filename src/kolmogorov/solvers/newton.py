@@ -1,35 +1,77 @@
-"""Newton's method on the dual of the relaxation (Qi and Sun 2006, with Borsdorf and Higham 2010)."""
+"""Newton's method on the dual of Lemma 1, which the paper did not try.
+
+<X, A> + |X|^2 / (2 gamma) is |X + gamma A|^2 / (2 gamma) up to a constant: the relaxation projects -gamma A onto the
+correlation matrices. The best known solver of that is the semismooth Newton method of Qi and Sun (2006) with the
+improvements of Borsdorf and Higham (2010).
+"""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 
 from kolmogorov._support.jit import kernel
-from kolmogorov.solvers.copying import copy_to
-from kolmogorov.solvers.dual_kernels import (
+from kolmogorov._support.typing import Floats, Seeds
+from kolmogorov.solvers.contract import Batch
+from kolmogorov.solvers.dual import (
     CONVERGED,
     FARTHEST,
     FULL_EVDS,
     HALVINGS,
     ITERATIONS,
+    DualSolver,
     dual_gradient,
     dual_value,
+    projection_factor,
+    record,
     shifted,
 )
-from kolmogorov.solvers.stopping_kernels import stopped
+from kolmogorov.solvers.rounding import best_rounding, lift
+from kolmogorov.solvers.stopping import stop_cell, stopped
 
 # Above this size products of matrices pay for the copies they need. By judgement.
 _BY_PRODUCTS = 64
+# Stiffness, gamma times the size of A, above which the method comes to its problem by way of easier ones, and that of
+# the first of them. By judgement: from zero it copes with some thousands.
+PATH_FROM = 1e4
+PATH_START = 1e2
+
+
+@kernel
+def hessian_weights(values):
+    """Return the rows of W_ab = (max(l_a, 0) - max(l_b, 0)) / (l_a - l_b) that belong to positive eigenvalues l_a.
+
+    W vanishes between two non-positive ones. Row b belongs to the b-th positive eigenvalue, counted from the largest,
+    and holds W twice where its partner is not positive, for the two places at which it stands in the sum.
+    """
+    n = values.size
+    # Eigenvalues that are positive by rounding alone would make W depend on noise.
+    noise = 1e-15 * max(abs(values[0]), abs(values[n - 1]))
+    rank = 0
+    while rank < n and values[n - 1 - rank] > noise:
+        rank += 1
+    weights = np.ones((rank, n))
+    for b in range(rank):
+        top = values[n - 1 - b]
+        for k in range(n - rank):
+            weights[b, k] = 2.0 * top / (top - min(values[k], 0.0))
+    return weights
+
+
+@kernel
+def largest_first(vectors, rank):
+    """Return the last `rank` columns, the last one first."""
+    top = np.empty((vectors.shape[0], rank))
+    for i in range(vectors.shape[0]):
+        for b in range(rank):
+            top[i, b] = vectors[i, vectors.shape[0] - 1 - b]
+    return top
 
 
 @kernel
 def hessian_times(gamma, weights, vectors, direction, inner):
-    """Apply the generalised Hessian of h to a direction: gamma * diag(V (W o (V^T Diag(d) V)) V^T).
-
-    W vanishes between two non-positive eigenvalues, so only its rows of positive eigenvalues are kept:
-    `weights[b]` belongs to the b-th of them, counted from the largest, and holds W twice where its partner
-    is not positive, for the two places at which it stands in the sum.
-    """
+    """Apply the generalised Hessian of h to a direction: gamma * diag(V (W o (V^T Diag(d) V)) V^T)."""
     n = direction.size
     rank = weights.shape[0]
     if n > _BY_PRODUCTS:
@@ -59,7 +101,7 @@ def hessian_times(gamma, weights, vectors, direction, inner):
 
 @kernel
 def hessian_diagonal(gamma, weights, vectors):
-    """Return the diagonal of the generalised Hessian; arguments as in `hessian_times`."""
+    """Return the diagonal of the generalised Hessian."""
     n = vectors.shape[0]
     rank = weights.shape[0]
     if n > _BY_PRODUCTS:
@@ -78,34 +120,6 @@ def hessian_diagonal(gamma, weights, vectors):
 
 
 @kernel
-def largest_first(vectors, rank):
-    """Return the last `rank` columns, the last one first."""
-    n = vectors.shape[0]
-    top = np.empty((n, rank))
-    for i in range(n):
-        for b in range(rank):
-            top[i, b] = vectors[i, n - 1 - b]
-    return top
-
-
-@kernel
-def hessian_weights(values):
-    """Return the rows of W that `hessian_times` wants; W_ab = (max(l_a, 0) - max(l_b, 0)) / (l_a - l_b)."""
-    n = values.size
-    # Eigenvalues that are positive by rounding alone would make W depend on noise.
-    noise = 1e-15 * max(abs(values[0]), abs(values[n - 1]))
-    rank = 0
-    while rank < n and values[n - 1 - rank] > noise:
-        rank += 1
-    weights = np.ones((rank, n))
-    for b in range(rank):
-        top = values[n - 1 - b]
-        for k in range(n - rank):
-            weights[b, k] = 2.0 * top / (top - min(values[k], 0.0))
-    return weights
-
-
-@kernel
 def newton_direction(gamma, values, vectors, gradient, accuracy, stop):
     """Solve Hessian * d = -gradient by conjugate gradients with the diagonal as preconditioner.
 
@@ -115,8 +129,7 @@ def newton_direction(gamma, values, vectors, gradient, accuracy, stop):
     n = gradient.size
     ridge = gamma * min(1e-6, 1e-3 * np.sqrt(np.sum(gradient * gradient)))
     weights = hessian_weights(values)
-    rank = weights.shape[0]
-    inner = np.empty((rank, n))
+    inner = np.empty(weights.shape)
     diagonal = hessian_diagonal(gamma, weights, vectors) + ridge
     d = np.zeros(n)
     r = -gradient
@@ -148,21 +161,18 @@ def newton_direction(gamma, values, vectors, gradient, accuracy, stop):
 
 @kernel
 def newton_dual(lifted, gamma, tol, max_iter, dual, counts, trace, points, stop):
-    """Semismooth Newton on h (Qi and Sun 2006; Borsdorf and Higham 2010) to a gradient norm of `tol`.
+    """Semismooth Newton on h to a gradient norm of `tol`.
 
     `dual` holds the start and then the end, which is where it is when `stop` is set; returns the eigenpairs there.
     """
     values, vectors = np.linalg.eigh(shifted(lifted, dual))
     counts[FULL_EVDS] += 1
     h = dual_value(dual, gamma, values)
-    gradient = np.empty(dual.size)
-    gradient_new = np.empty(dual.size)
+    gradient, gradient_new = np.empty(dual.size), np.empty(dual.size)
     dual_gradient(gamma, values, vectors, gradient)
     norm = np.sqrt(np.sum(gradient * gradient))
     for iteration in range(max_iter):
-        if trace.size > 0:
-            trace[iteration] = h
-            copy_to(points[iteration], dual)
+        record(trace, points, iteration, h, dual)
         if norm <= tol or stopped(stop):
             break
         direction = newton_direction(gamma, values, vectors, gradient, max(min(0.1, 0.1 * norm), 1e-6), stop)
@@ -199,11 +209,56 @@ def newton_dual(lifted, gamma, tol, max_iter, dual, counts, trace, points, stop)
         counts[ITERATIONS] += 1
         if not moved:
             break
-        copy_to(dual, trial)
-        copy_to(gradient, gradient_new)
+        for i in range(dual.size):
+            dual[i] = trial[i]
+        gradient, gradient_new = gradient_new, gradient
         h, norm, values, vectors = h_new, norm_new, values_new, vectors_new
     counts[CONVERGED] = 1 if norm <= tol else 0
-    if trace.size > 0:
-        trace[counts[ITERATIONS]] = h
-        copy_to(points[counts[ITERATIONS]], dual)
+    record(trace, points, counts[ITERATIONS], h, dual)
     return values, vectors
+
+
+@kernel
+def newton_batch(gram, moment, seeds, gamma, tol, max_iter, n_draws, stop, out):
+    """Run the semismooth Newton method and rounding (Algorithm 3) on every row; `out` are `Results`."""
+    rows, size = out.x.shape
+    lifted = np.empty((size + 1, size + 1))
+    nothing, no_points = np.empty(0), np.empty((0, size + 1))
+    for row in range(rows):
+        lift(gram[row], moment[row], lifted)
+        dual, counts = out.duals[row], out.counts[row]
+        dual[:] = 0.0
+        stiffness = gamma * np.max(np.abs(lifted))
+        if stiffness > PATH_FROM:
+            # Of an infinite stiffness nothing would be left.
+            here = gamma * PATH_START / stiffness if np.isfinite(stiffness) else PATH_START / np.max(np.abs(lifted))
+            while here < gamma:
+                newton_dual(lifted, here, 1e-2, 50, dual, counts, nothing, no_points, stop)
+                here *= 10.0
+            counts[ITERATIONS] = 0
+        values, vectors = newton_dual(lifted, gamma, tol, max_iter, dual, counts, out.trace[row], out.points[row], stop)
+        best_rounding(lifted, projection_factor(gamma, values, vectors), n_draws, seeds[row], stop, out.x[row])
+
+
+@dataclass(frozen=True)
+class Newton(DualSolver):
+    """Newton's method on h_gamma, then Gaussian rounding: some eight iterations to a gradient norm of 1e-8.
+
+    Parameters
+    ----------
+    gamma, n_draws, max_iter, trace
+        As in `gd`.
+    tol : float
+        Norm of the gradient at which to stop.
+    """
+
+    tol: float = 1e-8
+    max_iter: int = 200
+
+    name = "newton"
+
+    def _solved(self, gram: Floats, moment: Floats, start: Floats, seeds: Seeds) -> Batch:
+        results = self._room(moment)
+        numbers = self.gamma, self.tol, self.max_iter, self.n_draws
+        newton_batch(gram, moment, seeds, *numbers, stop_cell(), results)
+        return self._told(results, gram, moment)

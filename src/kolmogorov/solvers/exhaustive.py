@@ -1,10 +1,16 @@
-"""Exact minimisation over {0,1}^D by running through all points in Gray-code order."""
+"""Items' problems, the paper's BQP, exactly: all 2^D points in the order of the Gray code."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from kolmogorov._support.jit import kernel
+from kolmogorov._support.typing import Floats, Seeds
+from kolmogorov.solvers.contract import Batch, RowSolver
+from kolmogorov.solvers.rows import batch_values, rounding_allowances
 
 # States of this many low bits are held side by side, and of fewer up to a size at which the table would cost more than
 # it saves. benchmarks/exact_line.py measures what comes of it.
@@ -13,40 +19,6 @@ FEW_LOW_BITS = 4
 FEW_UP_TO = 9
 # Values that differ by less, relative to the problem's numbers, differ by rounding alone.
 ROUNDING = 1e-14
-
-
-@kernel
-def fill_low_states(s, slope, low, current, coupling):
-    """Write the values of the low bits alone, and what each high bit adds to them, by adding one bit at a time."""
-    current[0] = 0.0
-    coupling[:, 0] = 0.0
-    for d in range(low):
-        for p in range(1 << d):
-            cross = 0.0
-            for e in range(d):
-                if (p >> e) & 1:
-                    cross += 2.0 * s[d, e]
-            current[p + (1 << d)] = current[p] + slope[d] + cross
-            for k in range(low, slope.size):
-                coupling[k, p + (1 << d)] = coupling[k, p] + 2.0 * s[k, d]
-
-
-@kernel
-def clear_idle_bits(s, v, x):
-    """Clear, from the last on, the bits of a point without which its value is the same but for rounding."""
-    size = x.size
-    noise = 0.0
-    for d in range(size):
-        noise = max(noise, ROUNDING * (abs(s[d, d]) + abs(v[d])))
-    for d in range(size - 1, -1, -1):
-        if x[d] == 0:
-            continue
-        added = s[d, d] - 2.0 * v[d]
-        for e in range(size):
-            if x[e] != 0 and e != d:
-                added += 2.0 * s[d, e]
-        if added >= -noise:
-            x[d] = 0
 
 
 @kernel
@@ -75,7 +47,18 @@ def enumerate_all(gram, moment, x):
         v = moment[row]
         for d in range(size):
             slope[d] = s[d, d] - 2.0 * v[d]
-        fill_low_states(s, slope, low, current, coupling)
+        # The values of the low bits alone, and what each high bit adds to them, one bit after another.
+        current[0] = 0.0
+        coupling[:, 0] = 0.0
+        for d in range(low):
+            for p in range(1 << d):
+                cross = 0.0
+                for e in range(d):
+                    if (p >> e) & 1:
+                        cross += 2.0 * s[d, e]
+                current[p + (1 << d)] = current[p] + slope[d] + cross
+                for k in range(low, size):
+                    coupling[k, p + (1 << d)] = coupling[k, p] + 2.0 * s[k, d]
         for p in range(states):
             best[p] = current[p]
             best_code[p] = 0
@@ -108,4 +91,41 @@ def enumerate_all(gram, moment, x):
             x[row, d] = (winner >> d) & 1
         for d in range(low, size):
             x[row, d] = (best_code[winner] >> (d - low)) & 1
-        clear_idle_bits(s, v, x[row])
+        # Bits without which the value is the same but for rounding, from the last on.
+        noise = 0.0
+        for d in range(size):
+            noise = max(noise, ROUNDING * (abs(s[d, d]) + abs(v[d])))
+        for d in range(size - 1, -1, -1):
+            if x[row, d] == 0:
+                continue
+            gain = s[d, d] - 2.0 * v[d]
+            for e in range(size):
+                if x[row, e] != 0 and e != d:
+                    gain += 2.0 * s[d, e]
+            if gain >= -noise:
+                x[row, d] = 0
+
+
+@dataclass(frozen=True)
+class Exhaustive(RowSolver):
+    """Look at every point; the minimum is exact."""
+
+    name = "exhaustive"
+    max_variables = 30
+    exact = True
+
+    def row_cost(self, size: int) -> int:
+        """Return that of going through all points."""
+        return max(1 << size >> 5, 16)
+
+    def _solved(self, gram: Floats, moment: Floats, start: Floats, seeds: Seeds) -> Batch:
+        x = np.empty_like(moment)
+        enumerate_all(gram, moment, x)
+
+        def more() -> dict[str, Any]:
+            batch_values(gram, moment, x, values := np.empty(len(x)))
+            points = np.full(len(x), 1 << moment.shape[1], dtype=np.int64)
+            bounds = values - rounding_allowances(gram, moment)
+            return {"lower_bound": bounds, "iterations": points, "proved": np.ones(len(x), dtype=bool)}
+
+        return Batch(x, more)

@@ -1,4 +1,4 @@
-"""From {0,1}^D to {-1,+1}^(D+1) and back: the homogenised problem behind the semidefinite relaxation.
+"""From {0,1}^D to {-1,+1}^(D+1) and back: the homogenised problem of Section III-A, and the paper's Algorithm 3.
 
 With x = (s + 1) / 2 the value x^T S x - 2 x^T v equals [1 s] A [1 s]^T + constant, where
 A = [[0, a/2], [a/2, S/4]], a = S 1 / 2 - v and constant = 1^T S 1 / 4 - 1^T v.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from kolmogorov._support.jit import fill_normal, kernel
-from kolmogorov.solvers.stopping_kernels import stopped
+from kolmogorov.solvers.stopping import stopped
 
 
 @kernel
@@ -32,10 +32,10 @@ def lift(gram, moment, lifted):
 
 @kernel
 def best_rounding(lifted, factor, n_draws, state, stop, x):
-    """Round Gaussian draws with covariance factor factor^T to signs and keep the best (the paper's Algorithm 3).
+    """Round Gaussian draws with covariance factor factor^T to signs and keep the best: Algorithm 3.
 
-    `lifted` is A, `factor`, float64[n, k], is L with X* = L L^T. The best of `n_draws` points, or of those that were
-    drawn before `stop` was set, is written to `x`, float64[n - 1]. Takes and returns the state of a random stream.
+    `lifted` is A, `factor`, float64[n, k], the paper's L with X* = L L^T. The best of `n_draws` points, or of those
+    that were drawn before `stop` was set, is written to `x`, float64[n - 1]. `state` begins the random stream.
     """
     n, rank = factor.shape
     draw = np.empty(max(rank, 1))
@@ -53,4 +53,3 @@ def best_rounding(lifted, factor, n_draws, state, stop, x):
             best = value
             for i in range(n - 1):
                 x[i] = 0.5 * (signs[0] * signs[i + 1] + 1.0)
-    return state

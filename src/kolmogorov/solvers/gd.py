@@ -1,0 +1,251 @@
+"""The paper's Algorithms 1 and 2: gradient descent on the dual, plain (`gd`) and through four phases (`enhanced_gd`).
+
+They are one loop and visit the same points. Algorithm 1 makes an EVD at every point that it looks at. Algorithm 2 makes
+them in phase II-B only: while all dual variables are equal (phase I) the eigenpairs of -A serve, and where Weyl's
+inequality excludes a positive eigenvalue (phase II-A) there is nothing to decompose. A long step may go back from II-B
+to II-A. Section IV's accelerations are options: the first step (IV-A), and Ritz pairs by Algorithm 5 (IV-B, IV-C).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from kolmogorov._support.jit import fill_normal, kernel
+from kolmogorov._support.typing import Floats, Seeds
+from kolmogorov.solvers.contract import Batch
+from kolmogorov.solvers.dual import (
+    CONVERGED,
+    FARTHEST,
+    FULL_EVDS,
+    HALVINGS,
+    ITERATIONS,
+    LANCZOS_EVDS,
+    DualSolver,
+    dual_gradient,
+    dual_value,
+    projection_factor,
+    record,
+    shifted,
+)
+from kolmogorov.solvers.lanczos import ritz_pairs
+from kolmogorov.solvers.rounding import best_rounding, lift
+from kolmogorov.solvers.stopping import stop_cell, stopped
+
+# Columns of `phases`.
+I_A, I_B, II_A, II_B = 0, 1, 2, 3
+# A step this much shorter than the first is no step.
+SHORTEST = 2.0**-HALVINGS
+
+
+class Descent(NamedTuple):
+    """How a descent goes: the paper's gamma, epsilon, I_max and u_0, the line search, and Section IV's options."""
+
+    gamma: float
+    tol: float
+    max_iter: int
+    step: float
+    shrink: float
+    armijo: float
+    initial_dual: float
+    screened: bool
+    enhanced: bool
+    lanczos: bool
+    initial_step: bool = False
+    a: float = 1.0
+    reorthogonalised: bool = True
+
+
+@kernel
+def evaluate(lifted, dual, how, start, own_values, own_vectors, counts):
+    """Return h, the eigenpairs that matter, and the phase at one dual point; `own_...` are the eigenpairs of -A."""
+    n = dual.size
+    if how.enhanced:
+        equal = True
+        for i in range(1, n):
+            equal = equal and dual[i] == dual[0]
+        if equal:
+            values = own_values - dual[0]
+            phase = I_B if values[n - 1] > 0.0 else I_A
+            return dual_value(dual, how.gamma, values), values, own_vectors, phase
+        if own_values[n - 1] - np.min(dual) <= 0.0:
+            return np.sum(dual), np.zeros(n), own_vectors, II_A
+    if not np.max(np.abs(dual)) <= FARTHEST:
+        return np.inf, np.zeros(n), own_vectors, II_B
+    c = shifted(lifted, dual)
+    if how.lanczos and n > 2:
+        counts[LANCZOS_EVDS] += 1
+        values, vectors = ritz_pairs(c, how.a, how.reorthogonalised, start)
+    else:
+        counts[FULL_EVDS] += 1
+        values, vectors = np.linalg.eigh(c)
+    return dual_value(dual, how.gamma, values), values, vectors, II_B
+
+
+@kernel
+def least_value(dual, gamma, values, vectors, gradient, t):
+    """Return a lower bound of h(dual - t gradient) without an EVD, from the eigenpairs at `dual`.
+
+    The diagonal of a symmetric matrix in any orthonormal basis is majorised by its eigenvalues (Schur), and the sum of
+    max(l, 0)^2 is convex; here the basis are the eigenvectors at `dual`.
+    """
+    # How the Rayleigh quotient of every eigenvector grows along -gradient.
+    quotients = np.zeros(values.size)
+    for i in range(gradient.size):
+        for k in range(values.size):
+            quotients[k] += gradient[i] * vectors[i, k] * vectors[i, k]
+    total = np.sum(dual) - t * np.sum(gradient)
+    for k in range(values.size):
+        at = values[k] + t * quotients[k]
+        if at > 0.0:
+            total += 0.5 * gamma * at * at
+    return total
+
+
+@kernel
+def descend(lifted, how, start, dual, counts, phases, trace, points, stop):
+    """Gradient descent with backtracking on h (Algorithms 1 and 2); `dual` holds the start and then the end.
+
+    The EVD of an accepted trial point serves as that point's own. An iteration counts for the phase of the point from
+    which it starts. `start` begins every Lanczos run; `stop` ends the descent where it is. Returns the eigenpairs at
+    the end, as the algorithm knows them.
+    """
+    n = dual.size
+    own_values, own_vectors = np.zeros(n), np.zeros((n, n))
+    if how.enhanced:
+        own_values, own_vectors = np.linalg.eigh(-lifted)
+        counts[FULL_EVDS] += 1
+    h, values, vectors, phase = evaluate(lifted, dual, how, start, own_values, own_vectors, counts)
+    gradient = np.empty(n)
+    for iteration in range(how.max_iter):
+        record(trace, points, iteration, h, dual)
+        dual_gradient(how.gamma, values, vectors, gradient)
+        slope = np.sum(gradient * gradient)
+        phases[phase] += 1
+        t = how.step
+        if how.initial_step and iteration == 0 and phase == I_A:
+            # Just far enough that the largest eigenvalue of C becomes 1 / gamma.
+            t = dual[0] - own_values[n - 1] + 1.0 / how.gamma
+        if how.screened and not how.lanczos and phase != II_A:
+            # Trials at which a lower bound alone shows that h would not fall enough, rounding aside, need no EVD.
+            noise = 1e-12 * (abs(h) + np.sum(np.abs(dual)) + t * slope)
+            shortest = t * SHORTEST
+            while t * how.shrink >= shortest:
+                least = least_value(dual, how.gamma, values, vectors, gradient, t)
+                if not least > h - how.armijo * t * slope + noise:
+                    break
+                t *= how.shrink
+        while True:
+            trial = dual - t * gradient
+            h_new, values_new, vectors_new, phase_new = evaluate(
+                lifted, trial, how, start, own_values, own_vectors, counts
+            )
+            moved = h_new <= h - how.armijo * t * slope
+            if moved or stopped(stop) or t * how.shrink < how.step * SHORTEST:
+                break
+            t *= how.shrink
+        counts[ITERATIONS] += 1
+        if not moved:
+            break
+        for i in range(n):
+            dual[i] = trial[i]
+        h, values, vectors, phase = h_new, values_new, vectors_new, phase_new
+        if t * np.sqrt(slope) <= how.tol:
+            counts[CONVERGED] = 1
+            break
+    record(trace, points, counts[ITERATIONS], h, dual)
+    return values, vectors
+
+
+@kernel
+def gradient_batch(gram, moment, seeds, how, n_draws, stop, out):
+    """Descend and round (Algorithm 3) on every row; `how` is a `Descent`, `out` are `Results`."""
+    rows, size = out.x.shape
+    lifted = np.empty((size + 1, size + 1))
+    start = np.empty(size + 1)
+    for row in range(rows):
+        lift(gram[row], moment[row], lifted)
+        state = fill_normal(seeds[row], start)
+        start /= np.sqrt(np.sum(start * start))
+        dual = out.duals[row]
+        dual[:] = how.initial_dual
+        values, vectors = descend(
+            lifted, how, start, dual, out.counts[row], out.phases[row], out.trace[row], out.points[row], stop
+        )
+        best_rounding(lifted, projection_factor(how.gamma, values, vectors), n_draws, state, stop, out.x[row])
+
+
+@dataclass(frozen=True)
+class GradientDescent(DualSolver):
+    """Algorithm 1: gradient descent on h_gamma, then Gaussian rounding.
+
+    The paper prints neither its first step nor its Armijo constants; these are the textbook's (unit first step, halved
+    until the decrease is 0.3 of what the slope promises).
+
+    Parameters
+    ----------
+    gamma : float
+        Regularisation of the relaxation: larger is tighter and slower.
+    n_draws : int
+        Gaussian draws rounded to signs; the best is kept.
+    tol : float
+        Stop when a step is shorter than this.
+    max_iter : int
+    trace : bool
+        Keep the dual value (and the dual point) of every iteration.
+    step, shrink, armijo : float
+        First trial step, its reduction, and the share of the promised decrease that is asked for.
+    initial_dual : float
+        u_0: every dual variable's value at the start. The larger, the longer the descent runs through points at which
+        C has no positive eigenvalue, where `enhanced_gd` makes no EVD and `gd` makes one for each.
+    screened : bool
+        Leave out the EVDs of trial points that a lower bound from the last EVD already rules out (not in the paper).
+        The points visited are the same, the EVDs a fraction.
+    """
+
+    step: float = 1.0
+    shrink: float = 0.5
+    armijo: float = 0.3
+    initial_dual: float = 1.0
+    screened: bool = False
+
+    name = "gd"
+
+    def _solved(self, gram: Floats, moment: Floats, start: Floats, seeds: Seeds) -> Batch:
+        own = {name: option for name, option in vars(self).items() if name in Descent._fields}
+        how = Descent(**own, enhanced=self.name == "enhanced_gd", lanczos=vars(self).get("evd") == "lanczos")
+        gradient_batch(gram, moment, seeds, how, self.n_draws, stop_cell(), results := self._room(moment))
+        # With Ritz pairs a short step may come from a wrong gradient: there the exact one has to be short as well, for
+        # a step of 1 / gamma, which is of the order of the inverse curvature.
+        return self._told(results, gram, moment, how.gamma * how.tol if how.lanczos else np.inf)
+
+
+@dataclass(frozen=True)
+class EnhancedGradientDescent(GradientDescent):
+    """Algorithm 2: the same through the phases I-A, I-B, II-A, II-B, then Gaussian rounding (Algorithm 3).
+
+    The trial points of the line search are judged by the same phases.
+
+    Parameters
+    ----------
+    gamma, n_draws, tol, max_iter, trace, step, shrink, armijo, initial_dual, screened
+        As in `gd`.
+    initial_step : bool
+        Section IV-A: the first step jumps to where C has its first positive eigenvalue.
+    evd : {"full", "lanczos"}
+        Section IV-B: in phase II-B use Ritz pairs of the Lanczos method (Algorithm 5) instead of a full EVD.
+    a : float
+        Section IV-C: larger values lower the threshold at which Lanczos stops. The paper's Fig. 6 belongs to a = 1.
+    reorthogonalised : bool
+        Orthogonalise every Lanczos vector against all earlier ones. False is the recurrence of three terms that the
+        paper prints.
+    """
+
+    initial_step: bool = False
+    evd: Literal["full", "lanczos"] = "full"
+    a: float = 100.0
+    reorthogonalised: bool = True
+
+    name = "enhanced_gd"
