@@ -152,15 +152,16 @@ def _solved(
     seeds = row_seeds(base_seed(random_state), 0, 0, np.zeros(n, dtype=np.int64))
 
     def work() -> tuple[Batch, dict[str, Any], float]:
-        with one_blas_thread():
-            began = time.perf_counter()
-            # Kernels would be compiled again for arrays that are read-only, for half a minute: copies are not.
-            gram, moment = (np.stack([getattr(problem, name) for problem in problems]) for name in ("gram", "moment"))
-            batch = method._solved(gram, moment, np.stack(points), seeds)
-            seconds = time.perf_counter() - began
-            return batch, batch.more(), seconds
+        began = time.perf_counter()
+        # Kernels would be compiled again for arrays that are read-only, for half a minute: copies are not.
+        gram, moment = (np.stack([getattr(problem, name) for problem in problems]) for name in ("gram", "moment"))
+        batch = method._solved(gram, moment, np.stack(points), seeds)
+        seconds = time.perf_counter() - began
+        return batch, batch.more(), seconds
 
-    batch, known, seconds = work() if size <= _MOMENTARY and n == 1 else interruptible(work)
+    # Here and not in the thread that works: threadpoolctl obeys the thread alone that asked first.
+    with one_blas_thread():
+        batch, known, seconds = work() if size <= _MOMENTARY and n == 1 else interruptible(work)
     if not np.isfinite(batch.x).all():
         raise DataError(
             f"Solver '{method.name}' found no finite solution: the entries of this problem differ by too many "
