@@ -28,9 +28,10 @@ from scipy.stats import hypergeom
 from kolmogorov import KolmogorovModel, Observations, datasets
 from kolmogorov.data.observations import liked
 from kolmogorov.interpret import Rules
-from kolmogorov.interpret.rules.conjunctions import MOST_ANTECEDENTS
-from kolmogorov.interpret.rules.counting import Counting, lower_bound, pairs_of
-from kolmogorov.interpret.rules.selection import Selection, supported_rules
+from kolmogorov.interpret.counting import Terms
+from kolmogorov.interpret.judging import MOST_ANTECEDENTS
+from kolmogorov.interpret.mining import Limits, supported_rules
+from kolmogorov.interpret.rules import lower_bound
 
 SEEDS = range(5)
 TOP = 100
@@ -138,14 +139,14 @@ def mined(train: Observations, test: Observations, likes: float, length: int, su
     """Return the figures of mlxtend's rules with so many antecedents."""
     found = {}
     rules = associations(train, likes, length, support)
-    counting = Counting(test, train.items, test.scale, np.array([likes]))
+    counting = Terms(train.items, test.scale, likes).counting(test)
     for measure in ("lift", "confidence"):
         best = rules.sort_values(measure, ascending=False, kind="stable").head(TOP)
         sides = np.array([sorted(one) for one in best["antecedents"]], dtype=np.int64).reshape(-1, length)
         further = np.full((len(best), MOST_ANTECEDENTS - 1), -1)
         further[:, : length - 1] = sides[:, 1:]
-        pairs = pairs_of(sides[:, 0], np.array([next(iter(one)) for one in best["consequents"]], dtype=np.int64))
-        counted = Rules.counted(counting, "implication", pairs, further=further)
+        ends = np.array([next(iter(one)) for one in best["consequents"]], dtype=np.int64)
+        counted = Rules.counted(counting, "implication", sides[:, 0], ends, further=further)
         words = f"mlxtend, {TOP} by {measure}" + (", two antecedents" if length == 2 else "")
         found[words] = figures_of(counted)
     return found
@@ -153,15 +154,13 @@ def mined(train: Observations, test: Observations, likes: float, length: int, su
 
 def looked_at(train: Observations, likes: float, antecedents: int = 1, max_p: float = 1.0) -> Rules:
     """Return the rules of all pairs that go together, strongest first, with their p-values."""
-    counting = Counting(train, train.items, train.scale, np.array([likes]))
-    limits = (True, None, None, 0.0, None, max_p, None, antecedents)
-    wanted = Selection(likes, ("implication",), False, None, *limits)
-    return supported_rules(counting, wanted, np.ones(train.n_items, dtype=bool))
+    counting, limits = Terms(train.items, train.scale, likes).counting(train), Limits(min_confidence=0.0, max_p=max_p)
+    return supported_rules(counting, np.ones(train.n_items, dtype=bool), limits, max_antecedents=antecedents)
 
 
 def shown(rules: Rules) -> Rules:
     """Return those that are shown where nothing else is asked for."""
-    return rules[Selection.usual(0.8).good(rules)]
+    return rules[Limits().good(rules)]
 
 
 def figures_of(rules: Rules) -> list[float]:

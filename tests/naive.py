@@ -318,65 +318,24 @@ def distribution_scores(values, distribution, weights, levels, points, floor=0.0
     return {"log_score": logs / mass, "calibration": np.mean(off)}
 
 
-def threshold_pairs(psi, rows, levels, kind="implication"):
-    """All relations between x_j >= a and x_i >= b, a pair and a threshold at a time; only those that no other implies.
-
-    What excludes or covers is listed once, the smaller item first.
-    """
-    found = []
-    for j, i in itertools.permutations(rows, 2):
-        if kind != "implication" and j > i:
-            continue
-        holds = []
-        for a, b in itertools.product(range(len(levels)), repeat=2):
-            left, right = psi[j] >= levels[a] - 1e-9, psi[i] >= levels[b] - 1e-9
-            telling = all(side.any() and not side.all() for side in (left, right))
-            related = {
-                "implication": (right | ~left).all(),
-                "exclusion": not (left & right).any(),
-                "coverage": (left | right).all(),
-            }[kind]
-            if related and telling:
-                holds.append((a, b))
-        # A statement says more the higher its threshold is, and its contrary the lower.
-        up, right_up = {"implication": (-1, 1), "exclusion": (-1, -1), "coverage": (1, 1)}[kind]
-        for a, b in holds:
-            implied = any((c, d) != (a, b) and up * (c - a) >= 0 and right_up * (d - b) >= 0 for c, d in holds)
-            if not implied:
-                found.append((j, a, i, b))
-    return found
+def related(kind, left, right):
+    """Whether two supports stand in a relation; of an implication equal ones do, too."""
+    return {
+        "implication": (right | ~left).all(),
+        "equivalence": (right == left).all(),
+        "exclusion": not (left & right).any(),
+        "coverage": (left | right).all(),
+    }[kind]
 
 
-def threshold_contingency(observations, j, i, at_j, at_i):
-    """Users observed with both items by whether each rating reaches its threshold."""
-    table = np.zeros((2, 2), dtype=int)
-    said = {}
-    entries = zip(observations.user_rows(), observations.item_rows(), observations.values, strict=True)
-    for u, item, p in entries:
-        said[u, item] = p
-    for u in range(observations.n_users):
-        if (u, j) in said and (u, i) in said:
-            table[int(said[u, j] >= at_j - 1e-9), int(said[u, i] >= at_i - 1e-9)] += 1
-    return table
-
-
-def threshold_probabilities(draws, levels, kind="implication"):
-    """By (j, a, i, b): the share of draws in which x_j >= a and x_i >= b stand in a relation."""
-    found = {}
-    n = len(draws[0])
-    for j, i in itertools.permutations(range(n), 2):
-        for a, b in itertools.product(range(len(levels)), repeat=2):
-            held = 0
-            for psi in draws:
-                left, right = psi[j] >= levels[a] - 1e-6, psi[i] >= levels[b] - 1e-6
-                held += {
-                    "implication": (right | ~left).all(),
-                    "equivalence": (right == left).all(),
-                    "exclusion": not (left & right).any(),
-                    "coverage": (left | right).all(),
-                }[kind]
-            found[j, a, i, b] = held / len(draws)
-    return found
+def related_pairs(psi, rows, level, kind="implication"):
+    """All relations between items that happen where they are at least a level; those both ways once."""
+    bits = psi >= level - 1e-6
+    return {
+        (j, i)
+        for j, i in itertools.permutations(rows, 2)
+        if related(kind, bits[j], bits[i]) and (j < i if kind != "implication" else (bits[j] != bits[i]).any())
+    }
 
 
 def full_table(observations, unobserved):
@@ -492,12 +451,9 @@ def answer_shares(theta, psi, deviation, users, items, cuts):
     return out
 
 
-def inside_share(psi, j, a, i, b):
-    """The share of draws in which {x_j >= a} is inside {x_i >= b}, one event at a time."""
-    held = 0
-    for draw in psi:
-        held += all(draw[i, d] >= b - 1e-6 for d in range(draw.shape[1]) if draw[j, d] >= a - 1e-6)
-    return held / len(psi)
+def inside_share(psi, j, i, level, kind="implication"):
+    """The share of draws in which j and i stand in a relation."""
+    return np.mean([related(kind, *(draw[[j, i]] >= level - 1e-6)) for draw in psi])
 
 
 def completed_table(theta, psi, hidden=False):

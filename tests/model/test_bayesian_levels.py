@@ -238,36 +238,29 @@ def test_draws_are_at_least_as_good_as_the_point_estimate():
 def test_probabilities_of_rules_are_shares_of_draws(models):
     model = models["gaussian"]
     relations, psi = model.relations(), model.posterior_.psi.astype(float)
-    levels, ratings = relations.thresholds.levels, relations.thresholds.ratings
     found = relations.implications(0.0)
     share = found["probability"]
-    assert sorted(pair[:4] for pair in found.tolist()) == sorted(
-        naive.threshold_pairs(model._one_model.psi, relations.rows.tolist(), levels)
-    )
+    read, rows = model._one_model.psi, relations.rows.tolist()
+    equal = naive.related_pairs(read, rows, relations.level, "equivalence")
+    pairs = naive.related_pairs(read, rows, relations.level) | equal | {(i, j) for j, i in equal}
+    assert {tuple(pair[:2]) for pair in found.tolist()} == pairs
     assert (np.diff(share) <= 0).all()
-    for j, a, i, b, held in found.tolist()[::17]:
-        assert held == pytest.approx(naive.inside_share(psi, j, levels[a], i, levels[b]))
-        at = (ratings[a], ratings[b])
-        assert relations.probability(*model.items_.ids[[j, i]].tolist(), at=at) == pytest.approx(held)
-    rules = relations.rules(supported=False, min_probability=0.3, min_support=0, max_rules=None)
-    assert rules.probability.tolist() == share[share >= 0.3].tolist()
+    for j, i, held in found.tolist()[::7]:
+        assert held == pytest.approx(naive.inside_share(psi, j, i, relations.level))
+        assert relations.probability(*model.items_.ids[[j, i]].tolist()) == pytest.approx(held)
+    rules = relations.rules(supported=False, min_probability=0.1, min_support=0, max_rules=None)
+    assert rules.probability.tolist() == share[share >= 0.1].tolist()
     assert ">=" in str(rules[0])
-    high = relations.rules(likes=0.6, supported=False, min_probability=0.3, min_support=0, max_rules=None)
-    assert (ratings[np.minimum(high.antecedent_at, high.consequent_at)] >= 0.6 - 1e-9).all()
+    low = relations.rules(likes=0.6, supported=False, min_probability=0.1, min_support=0, max_rules=None)
+    same = model.relations(likes=0.6).rules(supported=False, min_probability=0.1, min_support=0, max_rules=None)
+    assert low.names() == same.names()
+    assert all(name.endswith(">= 3") for name in low.names()[0])
     about = relations.rules(
         item=model.items_.ids[3], supported=False, min_probability=0.0, min_support=0, max_rules=None
     )
     assert ((about.antecedent == 3) | (about.consequent == 3)).all()
-    frame = relations.to_frame(kinds=("implication",), min_probability=0.3)
+    frame = relations.to_frame(kinds=("implication",), min_probability=0.1)
     assert list(frame["probability"]) == rules.probability.tolist()
-    np.testing.assert_allclose(frame["antecedent_at"], 5 * ratings[found[share >= 0.3]["antecedent_at"]])
-
-
-def test_wrong_thresholds_are_told(models):
-    relations = models["gaussian"].relations()
-    for wrong in (0.5, (0.5,), (0.0, 0.5), (0.5, 2.0), ("a", 0.5)):
-        with pytest.raises(ParameterError, match="thresholds"):
-            relations.probability(0, 1, at=wrong)
 
 
 @pytest.mark.parametrize("likelihood", LIKELIHOODS)

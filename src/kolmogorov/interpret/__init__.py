@@ -1,12 +1,15 @@
-"""What a fitted model says in words: events, contributions, logical relations, and rules counted on data."""
+"""What a fitted model says in words.
+
+`events` names events, `explanation` and `lists` take predictions apart, `relations` reads `supports`, `rules` is a
+table of what `mining` lists by what `counting`, `judging` and `readiness` find in data, `pictures` draws all of them.
+"""
 
 from kolmogorov.interpret.events import Event
 from kolmogorov.interpret.explanation import Contribution, Explanation, Reason
 from kolmogorov.interpret.lists import ItemContribution, ListExplanation
-from kolmogorov.interpret.relations.draws import PosteriorRelations
-from kolmogorov.interpret.relations.order import Order
-from kolmogorov.interpret.relations.points import Relations
-from kolmogorov.interpret.rules.table import Rule, Rules
+from kolmogorov.interpret.relations import Relations
+from kolmogorov.interpret.rules import Rule, Rules
+from kolmogorov.interpret.supports import Order
 
 __all__ = [
     "Contribution",
@@ -15,7 +18,6 @@ __all__ = [
     "ItemContribution",
     "ListExplanation",
     "Order",
-    "PosteriorRelations",
     "Reason",
     "Relations",
     "Rule",

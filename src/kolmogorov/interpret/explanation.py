@@ -14,11 +14,11 @@ from kolmogorov.data import Scale
 from kolmogorov.data.observations import reaching
 from kolmogorov.descent.fitted import Fitted
 from kolmogorov.draws.posterior import Posterior
+from kolmogorov.interpret.counting import Counting, check_likes
 from kolmogorov.interpret.events import ByAttributes, Event, EventItems, by_attributes
+from kolmogorov.interpret.mining import supported_rules
 from kolmogorov.interpret.plot import GREY, colour, shortened, waterfall
-from kolmogorov.interpret.rules.counting import Counting, check_likes
-from kolmogorov.interpret.rules.selection import Selection, supported_rules
-from kolmogorov.interpret.rules.table import Rule
+from kolmogorov.interpret.rules import Rule
 from kolmogorov.models.ids import Unknown, id_of, rows_of
 
 #: Reasons and items of an event that are named, by judgement; and the least difference: half of what is printed last.
@@ -341,11 +341,11 @@ def _reasons(fitted: Fitted, user: int, item: int, likes: float) -> tuple[Reason
     """Return the supported rules from what a user (row number) likes to an item, the strongest first."""
     if user >= len(fitted.users) or item >= len(fitted.items) or not fitted.item_seen[item]:
         return ()
-    counting = Counting.for_model(fitted, None, np.array([likes]), not fitted.training.is_binary)
+    counting = Counting.for_model(fitted, None, likes)
     rows = fitted.training.rows
     part = slice(rows.indptr[user], rows.indptr[user + 1])
     said = dict(zip(rows.indices[part].tolist(), rows.values[part].tolist(), strict=True))
-    rules = supported_rules(counting, Selection.usual(likes), fitted.item_seen, item)
+    rules = supported_rules(counting, fitted.item_seen, item=item)
     liked = [row for row, value in said.items() if reaching(value, likes)]
     rules = rules[(rules.consequent == item) & np.isin(rules.antecedent, liked)]
     return tuple(

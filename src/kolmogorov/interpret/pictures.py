@@ -21,9 +21,8 @@ from kolmogorov.interpret.plot import (
     support_matrix,
     user_bars,
 )
-from kolmogorov.interpret.relations.order import Order
-from kolmogorov.interpret.relations.points import Relations
-from kolmogorov.interpret.relations.supports import Supports
+from kolmogorov.interpret.relations import Relations
+from kolmogorov.interpret.supports import Order, Supports
 from kolmogorov.models.ids import at_entries, id_of, rows_of
 from kolmogorov.models.metrics import held_out
 
@@ -120,7 +119,7 @@ class Pictures:
     def _classes(self, count: int, *, trivial: bool) -> list[Rows]:
         """Return the items of each of the classes of equal supports that most observations are about."""
         supports = Relations(self._happens, trivial=trivial).supports
-        weight = np.bincount(supports.class_of, self._fitted.item_counts[supports.members], supports.n_classes)
+        weight = np.bincount(supports.class_of, self._fitted.item_counts[supports.members], len(supports))
         return [supports.members_of(number) for number in np.argsort(-weight, kind="stable")[:count].tolist()]
 
     def _label(self, rows: Rows) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from sklearn.utils.validation import check_is_fitted
 
 from kolmogorov.data.sources import is_table
-from kolmogorov.errors import DataError, ParameterError
+from kolmogorov.errors import DataError
 from kolmogorov.models.ids import Unknown
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kolmogorov.interpret.events import Events
     from kolmogorov.interpret.explanation import Explanation
     from kolmogorov.interpret.pictures import Pictures
-    from kolmogorov.interpret.relations.points import Convention, Relations
+    from kolmogorov.interpret.relations import Convention, Relations
     from kolmogorov.report import Page
 
 
@@ -179,12 +179,21 @@ class Interpretation(Reading):
         return to_frame(attribute_columns(read, sure=sure))
 
     def relations(
-        self, *, trivial: bool | None = None, min_ratings: int = 1, convention: Convention = "logic"
+        self,
+        *,
+        likes: float | None = None,
+        trivial: bool | None = None,
+        min_ratings: int = 1,
+        convention: Convention = "logic",
     ) -> Relations:
-        """Read the logical relations between items off their supports; with several levels, off their thresholds.
+        """Read the logical relations between items off their supports.
 
         Parameters
         ----------
+        likes : float, optional
+            Of ratings, values of at least this, on the probability scale, mean yes; by default the smallest rating that
+            at most about half of the training data reach. An item of soft psi happens in the events where it is nearer
+            to a like than to the rating below.
         trivial : bool, optional
             Keep items with every event, which everything implies, and items with none, which imply everything.
         min_ratings : int
@@ -192,22 +201,17 @@ class Interpretation(Reading):
         convention : {"logic", "paper"}
             "paper" reads implications the other way round, as the paper does.
 
-        `trivial` and `convention` are for models with two levels.
-
         Returns
         -------
         Relations
-            Of draws `PosteriorRelations`: every relation has a posterior probability, the share of draws that hold it.
+            Of draws every relation has a posterior probability, the share of draws that hold it.
         """
-        from kolmogorov.interpret.relations.draws import PosteriorRelations
-        from kolmogorov.interpret.relations.points import Relations
+        from kolmogorov.interpret.relations import Relations
 
         check_is_fitted(self)
-        if not self._has_draws:
-            return Relations(self.fitted_, trivial=trivial, min_ratings=min_ratings, convention=convention)
-        if trivial is not None or convention != "logic":
-            raise ParameterError("'trivial' and 'convention' go with models of two levels, and this one has draws.")
-        return PosteriorRelations(self.fitted_, self._one_model, min_ratings=min_ratings)
+        options: dict[str, Any] = {"likes": likes, "trivial": trivial, "min_ratings": min_ratings}
+        drawn = self.fitted_ if self._has_draws else None
+        return Relations(self._one_model, drawn, convention=convention, **options)
 
 
 class ListInterpretation(Reading):

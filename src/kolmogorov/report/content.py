@@ -16,9 +16,8 @@ from kolmogorov.descent.fitted import Fitted
 from kolmogorov.draws.convergence import convergence_of
 from kolmogorov.draws.posterior import Posterior
 from kolmogorov.errors import DataError, ParameterError
-from kolmogorov.interpret import PosteriorRelations, Relations
-from kolmogorov.interpret.relations.supports import Thresholds
-from kolmogorov.interpret.rules.counting import Counting, check_likes
+from kolmogorov.interpret import Relations
+from kolmogorov.interpret.counting import Counting, check_likes
 from kolmogorov.models.learning import ridges_of
 from kolmogorov.models.metrics import held_out
 from kolmogorov.report.events import events, indistinct, reading, rounded, rules_of, shown_model, threshold_of
@@ -77,12 +76,10 @@ def gather(
     fresh = held_out(fitted, whole)
     tell("testing the model")
     test = tested(model, fresh)
-    judges = Counting.for_model(fitted, fresh if len(fresh) >= FEW else None, np.array([likes]))
+    judges = Counting.for_model(fitted, fresh if len(fresh) >= FEW else None, likes)
     relations = Relations(fitted)
     tell("counting rules")
-    drawn = None
-    if model._has_draws:
-        drawn = PosteriorRelations(model.fitted_, fitted, thresholds=Thresholds.one(threshold))
+    drawn = Relations(fitted, model.fitted_, level=threshold) if model._has_draws else None
     rules = rules_of(relations, judges, drawn)
     tell("arranging the order")
     order = _order(relations)
@@ -202,7 +199,7 @@ def _items(fitted: Fitted, titles: list[str], relations: Relations, judges: Coun
         "names": titles,
         "ids": addresses(fitted.items),
         "counts": fitted.item_counts.tolist(),
-        "rates": rounded(judges.rates[0], 3),
+        "rates": rounded(judges.rates, 3),
         "judged": judges.raters.tolist(),
         "influence": rounded(relations.influence, 3),
         "class_of": class_of.tolist(),

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.descent.fitted import Fitted
-from kolmogorov.interpret import PosteriorRelations, Relations, Rules
+from kolmogorov.interpret import Relations, Rules
+from kolmogorov.interpret.counting import KINDS, Counting
 from kolmogorov.interpret.events import Event, EventAttribute, EventItems, telling_attributes
-from kolmogorov.interpret.rules.counting import KINDS, Counting
-from kolmogorov.interpret.rules.selection import Selection
-from kolmogorov.interpret.rules.table import joined
+from kolmogorov.interpret.mining import Limits
+from kolmogorov.interpret.rules import joined
 from kolmogorov.report.page import as_text, bits, shares
 
 
@@ -171,19 +171,19 @@ _MOST = 2_000_000
 _SHOWN, _ASKED = 1, 2
 
 
-def rules_of(relations: Relations, judges: Counting, drawn: PosteriorRelations | None) -> dict[str, Any]:
+def rules_of(relations: Relations, judges: Counting, drawn: Relations | None) -> dict[str, Any]:
     """Return rules as columns: the strongest of each kind, and supported ones that each item's lists need besides.
 
     Those that the training data support come first, by the limits of `Relations.rules`, and then what else the supports
     say. The base rate of a rule is that of its consequent, which the items hold. Of draws, a rule's probability is the
     share of them in which it holds; rarely is it equal supports, so that there are no equivalences.
     """
-    parts, listed, likes = [], [], float(judges.terms.thresholds[0])
+    parts, listed, likes = [], [], judges.terms.likes
     kinds = KINDS if drawn is None else tuple(kind for kind in KINDS if kind != "equivalence")
     supported = replace(relations.rules(None, likes, kinds=kinds, max_rules=_MOST), stated=None)
     if drawn is not None:
         probable = replace(supported, probability=_probabilities(drawn, supported))
-        supported = supported[Selection.usual(likes).good(probable)]
+        supported = supported[Limits().good(probable)]
     known = set(_keys(supported))
     for kind in KINDS:
         own = supported[supported.kind == kind]
@@ -258,9 +258,9 @@ def _for_items(rules: Rules, count: int) -> Rows:
     return np.unique(np.concatenate(places))
 
 
-def _probabilities(drawn: PosteriorRelations, rules: Rules) -> Floats:
+def _probabilities(drawn: Relations, rules: Rules) -> Floats:
     found = np.empty(len(rules))
     for kind in KINDS:
         mine = rules.kind == kind
-        found[mine] = drawn.probabilities(rules.pairs[mine], kind)
+        found[mine] = drawn.probabilities(rules.antecedent[mine], rules.consequent[mine], kind)
     return found

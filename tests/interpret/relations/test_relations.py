@@ -12,7 +12,7 @@ from helpers.strategies import tables
 from kolmogorov import KolmogorovModel, Observations
 from kolmogorov.data.datasets import planted
 from kolmogorov.errors import DataError, ParameterError, UnknownIdError
-from kolmogorov.interpret.relations.supports import Supports
+from kolmogorov.interpret.supports import Supports
 
 
 @st.composite
@@ -28,9 +28,6 @@ def model(zoo):
 
 
 def items_of(pairs):
-    """The items of pairs of one threshold."""
-    assert (pairs["antecedent_at"] == 0).all()
-    assert (pairs["consequent_at"] == 0).all()
     return set(zip(pairs["antecedent"].tolist(), pairs["consequent"].tolist(), strict=True))
 
 
@@ -38,7 +35,7 @@ def items_of(pairs):
 def test_supports_against_sets(psi):
     supports = Supports(psi, np.arange(len(psi)))
     sets = [frozenset(np.flatnonzero(row)) for row in psi]
-    assert {frozenset(supports.members_of(c).tolist()) for c in range(supports.n_classes)} == {
+    assert {frozenset(supports.members_of(c).tolist()) for c in range(len(supports))} == {
         frozenset(i for i, s in enumerate(sets) if s == t) for t in sets
     }
     everything = frozenset(range(psi.shape[1]))
@@ -61,13 +58,11 @@ def test_supports_against_sets(psi):
 def test_the_hasse_diagram_is_the_transitive_reduction(psi):
     networkx = pytest.importorskip("networkx", reason="the independent check needs networkx")
     supports = Supports(psi, np.arange(len(psi)))
-    sets = [frozenset(np.flatnonzero(psi[supports.members_of(c)[0]])) for c in range(supports.n_classes)]
+    sets = [frozenset(np.flatnonzero(psi[supports.members_of(c)[0]])) for c in range(len(supports))]
     graph = networkx.DiGraph()
     graph.add_nodes_from(range(len(sets)))
     graph.add_edges_from((a, b) for a, b in itertools.permutations(range(len(sets)), 2) if sets[a] < sets[b])
-    assert set(zip(*(side.tolist() for side in supports.covers), strict=True)) == set(
-        networkx.transitive_reduction(graph).edges
-    )
+    assert set(map(tuple, supports.covers.tolist())) == set(networkx.transitive_reduction(graph).edges)
 
 
 @given(tables(weighted=False, trainable=True))
@@ -249,7 +244,7 @@ def test_the_limit_on_p_is_the_shown_one(model, zoo):
         rules = model.relations().rules(zoo, item=item, supported=False)
         limited = model.relations().rules(zoo, item=item, supported=False, max_p=0.05)
         assert set(zip(*limited.names(), strict=True)) == set(
-            zip(*rules.take(rules.p_adjusted <= 0.05).names(), strict=True)
+            zip(*rules[rules.p_adjusted <= 0.05].names(), strict=True)
         )
 
 

@@ -9,10 +9,11 @@ from scipy.special import expit
 import naive
 from kolmogorov import BayesianKolmogorovModel, KolmogorovModel, Observations
 from kolmogorov.errors import ParameterError
-from kolmogorov.interpret.rules.conjunctions import Conjunctions, basis_of
-from kolmogorov.interpret.rules.counting import Counting
-from kolmogorov.interpret.rules.judging import Departures
-from kolmogorov.interpret.rules.selection import Selection, supported_rules
+from kolmogorov.interpret.counting import Terms
+from kolmogorov.interpret.judging import Conjunctions
+from kolmogorov.interpret.mining import Limits, supported_rules
+from kolmogorov.interpret.readiness import Departures
+from kolmogorov.interpret.rules import basis_of
 
 
 def made(rng, n_users, n_items, conjunctions=0, pairs=0, seen=0.8, spread=0.7):
@@ -28,10 +29,9 @@ def made(rng, n_users, n_items, conjunctions=0, pairs=0, seen=0.8, spread=0.7):
 
 
 def supported(table, most=2):
-    limits = (True, None, None, 0.0, None, None, None, most)
-    wanted = Selection(1.0, ("implication",), False, None, *limits)
-    counting = Counting(table, table.items, table.scale, np.array([1.0]))
-    return supported_rules(counting, wanted, np.ones(table.n_items, dtype=bool), None)
+    counting = Terms(table.items, table.scale, 1.0).counting(table)
+    limits = Limits(min_confidence=0.0)
+    return supported_rules(counting, np.ones(table.n_items, dtype=bool), limits, max_antecedents=most)
 
 
 def among(table, item):
@@ -45,7 +45,7 @@ def among(table, item):
 
 def test_what_an_antecedent_adds_is_as_by_hand():
     table = made(np.random.default_rng(0), 150, 7, conjunctions=1)
-    found = Conjunctions(Counting(table, table.items, table.scale, np.array([1.0])).readiness)
+    found = Conjunctions(Terms(table.items, table.scale, 1.0).counting(table).readiness)
     more, ends = np.array([1, 3, 4, 2]), np.array([2, 2, 5, 6])
     part = found.added((0,), more, ends)
     smaller, place = among(table, 0)
@@ -63,7 +63,7 @@ def test_what_an_antecedent_adds_is_as_by_hand():
 def test_all_are_looked_at_as_one_by_one():
     """The first look goes over all items at once: p-values and weights are those of single additions."""
     table = made(np.random.default_rng(8), 300, 9, conjunctions=1)
-    found = Conjunctions(Counting(table, table.items, table.scale, np.array([1.0])).readiness)
+    found = Conjunctions(Terms(table.items, table.scale, 1.0).counting(table).readiness)
     shorter, ends = np.array([[0], [1], [0], [3]]), np.array([2, 2, 5, 4])
     sides, to, p_value, weight = found._first_look(shorter, ends, np.arange(9))
     met = set()
@@ -86,7 +86,7 @@ def test_all_are_looked_at_as_one_by_one():
 
 def test_the_antecedent_that_adds_least_decides():
     table = made(np.random.default_rng(1), 400, 8, conjunctions=1)
-    found = Conjunctions(Counting(table, table.items, table.scale, np.array([1.0])).readiness)
+    found = Conjunctions(Terms(table.items, table.scale, 1.0).counting(table).readiness)
     both = found.counted(np.array([[0, 1], [0, 4]]), np.array([2, 2]))
     for k, (a, b) in enumerate([(0, 1), (0, 4)]):
         orders = [found.added((x,), np.array([y]), np.array([2])) for x, y in ((a, b), (b, a))]
@@ -156,7 +156,7 @@ def test_only_what_is_supported_has_several_antecedents(zoo):
     with pytest.raises(ParameterError, match="max_antecedents"):
         relations.rules(max_antecedents=4)
     rules = relations.rules(max_antecedents=2)
-    bits = relations._bits[:, 0]
+    bits = relations._bits
     for row, end, stated in zip(rules.antecedents, rules.consequent, rules.stated, strict=True):
         together = bits[row[row >= 0]].all(axis=0)
         assert stated == (together.any() and not (together & ~bits[end]).any())

@@ -11,9 +11,10 @@ import naive
 from helpers.strategies import tables
 from kolmogorov import Observations
 from kolmogorov.data.observations import least_like
-from kolmogorov.interpret.rules.counting import Counting, pairs_of
-from kolmogorov.interpret.rules.judging import LEAST_SPREAD, Departures, Looked
-from kolmogorov.interpret.rules.selection import Selection, supported_rules
+from kolmogorov.interpret.counting import Terms
+from kolmogorov.interpret.judging import Looked
+from kolmogorov.interpret.mining import supported_rules
+from kolmogorov.interpret.readiness import LEAST_SPREAD, Departures
 
 
 def made(rng, n_users, n_items, seen=0.7, spread=1.0, planted=0):
@@ -27,11 +28,11 @@ def made(rng, n_users, n_items, seen=0.7, spread=1.0, planted=0):
 
 
 def counting_of(table, likes=1.0):
-    return Counting(table, table.items, table.scale, np.array([likes]))
+    return Terms(table.items, table.scale, likes).counting(table)
 
 
 def supported(table):
-    return supported_rules(counting_of(table), Selection.usual(1.0), np.ones(table.n_items, dtype=bool), None)
+    return supported_rules(counting_of(table), np.ones(table.n_items, dtype=bool))
 
 
 def test_the_chances_have_the_margins():
@@ -50,7 +51,7 @@ def test_pairs_are_compared_as_by_hand(likes):
     chances, yes = naive.readiness(table, likes)
     counting = counting_of(table, likes)
     left, right = np.triu_indices(7, 1)
-    compared = counting.compared(pairs_of(left, right))
+    compared = counting.compared(left, right)
     others = compared.turned()
     for k, (j, i) in enumerate(zip(left.tolist(), right.tolist(), strict=True)):
         np.testing.assert_array_equal(compared.tables[k].reshape(2, 2), naive.contingency(table, j, i, likes))
@@ -70,23 +71,11 @@ def test_pairs_are_compared_as_by_hand(likes):
     )
 
 
-def test_thresholds_are_compared_with_each_other():
-    rng = np.random.default_rng(2)
-    stars = np.clip(np.rint(rng.normal(3, 1, (90, 1)) + rng.normal(0, 1, (90, 6))), 1, 5)
-    table = Observations.from_dense(stars, maximum=5)
-    counting = Counting(table, table.items, table.scale, np.array([0.6, 0.8]), True)
-    compared = counting.compared(pairs_of(np.array([0, 0, 0]), np.array([1, 1, 1]), [0, 1, 0], [0, 1, 1]))
-    for k, likes in ((0, 0.6), (1, 0.8)):
-        found, _ = naive.departure(*naive.readiness(table, likes - 1e-9), 0, 1)
-        np.testing.assert_allclose(compared.sums[k, :3], found, atol=0.02)
-    assert np.isfinite(compared.sums[2]).all()
-
-
 @given(tables(weighted=False, trainable=True))
 def test_any_table_has_p_values(table):
     counting = counting_of(table, least_like(table))
     left, right = np.triu_indices(table.n_items, 1)
-    compared = counting.compared(pairs_of(left, right))
+    compared = counting.compared(left, right)
     for together in (True, False):
         p = compared.departures.p_values(together)
         assert ((p >= 0) & (p <= 1)).all()
@@ -135,7 +124,7 @@ def test_chance_is_that_of_tables_with_the_same_margins():
     rng = np.random.default_rng(3)
     table = made(rng, 120, 8, seen=0.8, planted=1)
     pairs = np.triu_indices(8, 1)
-    found = counting_of(table).compared(pairs_of(*pairs)).departures.p_values()
+    found = counting_of(table).compared(*pairs).departures.p_values()
     chances, yes = naive.readiness(table, 1.0)
     seen, other, more, times = ~np.isnan(chances), yes, np.zeros(28), 400
 

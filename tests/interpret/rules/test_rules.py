@@ -10,7 +10,7 @@ import naive
 from helpers.strategies import tables
 from kolmogorov import BayesianKolmogorovModel, KolmogorovModel, Observations, datasets
 from kolmogorov.errors import DataError, ParameterError, UnknownIdError
-from kolmogorov.interpret import PosteriorRelations, Rule, Rules
+from kolmogorov.interpret import Relations, Rule, Rules
 
 KINDS = ("implication", "equivalence", "exclusion", "coverage")
 
@@ -98,7 +98,7 @@ def test_rules_are_a_sequence(rules):
         (rules[2:7], range(2, 7)),
         (rules[::-1], range(n - 1, -1, -1)),
         (rules[[4, 1]], [4, 1]),
-        (rules.take(np.array([0, 0])), [0, 0]),
+        (rules[np.array([0, 0])], [0, 0]),
         (rules[rules.kind == "exclusion"], np.flatnonzero(rules.kind == "exclusion")),
         (rules[:0], []),
     ):
@@ -159,12 +159,11 @@ def test_rules_keep_no_data(rules):
 
 def test_draws_give_rules_with_the_share_that_holds_them(drawn, split):
     relations = drawn.relations()
-    assert isinstance(relations, PosteriorRelations)
+    assert isinstance(relations, Relations)
     rules = relations.rules(supported=False, min_probability=0.3, min_support=0, max_rules=None)
     assert isinstance(rules, Rules)
-    level = relations.thresholds.levels[0]
     for rule, j, i in zip(rules, rules.antecedent, rules.consequent, strict=True):
-        share = naive.inside_share(drawn.posterior_.psi, j, level, i, level)
+        share = naive.inside_share(drawn.posterior_.psi, j, i, 0.5)
         assert rule.probability == pytest.approx(share)
         assert share >= 0.3
     assert (np.diff(rules.probability) <= 0).all()
@@ -203,9 +202,9 @@ def test_wrong_requests_to_draws_are_told(drawn, options, words):
 def test_probabilities_of_what_is_not_there_are_told(drawn):
     relations = drawn.relations()
     with pytest.raises(UnknownIdError, match="no item 'wings'"):
-        relations.probability("milk", "wings", at=(1.0, 1.0))
-    with pytest.raises(ParameterError, match="'at' must be two thresholds"):
-        relations.probability("milk", "eggs", at=0.5)
+        relations.probability("milk", "wings")
+    with pytest.raises(ParameterError, match="'kind' must be one of"):
+        relations.probability("milk", "eggs", "causation")
 
 
 def test_rules_are_counted_on_something(rules):

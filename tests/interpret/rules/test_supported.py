@@ -5,8 +5,8 @@ import pytest
 from scipy.special import expit
 
 from kolmogorov import BayesianKolmogorovModel, KolmogorovModel, Observations
-from kolmogorov.interpret.rules.counting import Counting
-from kolmogorov.interpret.rules.selection import Selection, supported_rules
+from kolmogorov.interpret.counting import Terms
+from kolmogorov.interpret.mining import Limits, supported_rules
 
 KINDS = ("implication", "equivalence", "exclusion", "coverage")
 
@@ -72,12 +72,11 @@ def test_pairs_are_counted_once(model):
 
 def test_item_by_item_no_more_rules_are_found_by_chance():
     rng, false = np.random.default_rng(1), 0
-    wanted = Selection.usual(1.0)
     for _ in range(30):
         table = chance(rng)
-        counting = Counting(table, table.items, table.scale, np.array([1.0]))
+        counting = Terms(table.items, table.scale, 1.0).counting(table)
         considered = np.ones(table.n_items, dtype=bool)
-        false += any(len(supported_rules(counting, wanted, considered, item)) for item in range(table.n_items))
+        false += any(len(supported_rules(counting, considered, item=item)) for item in range(table.n_items))
     # 5% of them are 1.5; more than 6 come in fewer than one of two hundred such tests.
     assert false <= 6
 
@@ -122,9 +121,9 @@ def test_longer_rules_hold_more_often_than_what_they_contain():
     yes = rng.random((3000, 14)) < expit(1.6 * taste @ loads)
     users, items = np.nonzero(seen)
     table = Observations.from_arrays(users, items, yes[users, items].astype(float), minimum=0, maximum=1)
-    counting = Counting(table, table.items, table.scale, np.array([1.0]))
-    wanted = Selection(1.0, ("implication",), False, None, True, None, None, 0.0, None, None, None, 2)
-    rules = supported_rules(counting, wanted, np.ones(14, dtype=bool))
+    counting = Terms(table.items, table.scale, 1.0).counting(table)
+    options = {"considered": np.ones(14, dtype=bool), "limits": Limits(min_confidence=0.0), "max_antecedents": 2}
+    rules = supported_rules(counting, **options)
     sure = {
         (frozenset(row[row >= 0].tolist()), end): confidence
         for row, end, confidence in zip(rules.antecedents, rules.consequent.tolist(), rules.confidence, strict=True)
@@ -132,7 +131,7 @@ def test_longer_rules_hold_more_often_than_what_they_contain():
     assert sum(len(sides) > 1 for sides, _ in sure) > 3
     for (sides, end), confidence in sure.items():
         assert all(confidence > other for (part, to), other in sure.items() if to == end and part < sides)
-    about = supported_rules(counting, wanted, np.ones(14, dtype=bool), 4)
+    about = supported_rules(counting, **options, item=4)
     assert len(about)
     assert adjusted(about) == {
         names: p for names, p in adjusted(rules).items() if "4" in [*names[0].split(" and "), names[1]]

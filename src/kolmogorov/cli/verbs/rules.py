@@ -43,8 +43,7 @@ _KINDS = ("implication", "equivalence", "exclusion", "coverage")
 @click.option(
     "--likes",
     type=Finite(),
-    help="Ratings of at least this mean yes [default: the upper half of the ratings]; with --all and several "
-    "thresholds, the least one.",
+    help="Ratings of at least this mean yes.  [default: the upper half of the ratings]",
 )
 @click.option("--top", default=20, show_default=True, type=click.IntRange(1), help="The strongest rules.")
 @click.option(
@@ -108,7 +107,7 @@ def command(
     'support' is the number of users who rated both items and said yes to the first; 'held' is how many of them said
     yes to the second; 'base_rate' is the share of yes to the second item among all; 'expected' is the share by
     chance, for the same users. --all shows what the model says, supported or not. For models of fit --bayes,
-    'probability' is then the share of draws in which a rule holds, and rules have thresholds: "A >= 4 ⇒ B >= 3".
+    'probability' is the share of draws in which a rule holds. Of ratings, rules say what a like is: "A >= 4 ⇒ B >= 4".
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""Many rules between items, and how they fare on data."""
+"""A table of rules between items, and how they fare on data."""
 
 from __future__ import annotations
 
@@ -15,28 +15,15 @@ from kolmogorov._support.markup import card, shown, table
 from kolmogorov._support.optional import to_frame
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data import Observations, Vocabulary
+from kolmogorov.interpret.counting import FLAGS, NAMES, SAYS, Counting, Terms
+from kolmogorov.interpret.judging import MOST_ANTECEDENTS
 from kolmogorov.interpret.plot import rule_scatter, shortened
-from kolmogorov.interpret.rules.conjunctions import MOST_ANTECEDENTS, basis_of
-from kolmogorov.interpret.rules.counting import (
-    SAYS,
-    Bits,
-    Counting,
-    Pairs,
-    Terms,
-    lower_bound,
-    pairs_of,
-    sides_of,
-    statements,
-    with_probability,
-)
-from kolmogorov.interpret.rules.judging import Compared
+from kolmogorov.interpret.readiness import Bits, Compared
 
-#: Rules that are shown when many are printed, and in a summary. By judgement.
-_PRINTED, _SUMMARY = 20, 3
-#: Letters of a cell that is printed. By judgement.
-_LONGEST = 48
-_NAMES = np.array(list(SAYS), dtype=object)
-_FLAGS = np.array(list(SAYS.values()))
+#: A normal quantile: one-sided bounds of 95%.
+_ONE_SIDED = 1.6448536269514722
+#: Rules that are shown when many are printed, and in a summary; letters of a cell that is printed. By judgement.
+_PRINTED, _SUMMARY, _LONGEST = 20, 3, 48
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,8 +34,8 @@ class Rule:
     ----------
     kind : str
     antecedent, consequent : str
-        Names of items; "not" stands before one that is said no to. In rules of a many-valued model a threshold follows,
-        ">= 4" or "< 4", in rating units.
+        Names of items; "not" stands before one that is said no to. Of ratings a threshold follows, ">= 4" or "< 4", in
+        rating units.
     support : int
         Users observed with both items for whom the antecedent was so.
     held : int
@@ -96,14 +83,6 @@ class Rule:
         return f"{shown(self.antecedent)} ⇒ {shown(self.consequent)} ({'; '.join(facts)})"
 
 
-def _were(number: int) -> str:
-    return "was" if number == 1 else "were"
-
-
-def _rest(number: int, indent: str = "") -> list[str]:
-    return [f"{indent}and {number:,} more"] if number > 0 else []
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class Rules(Sequence[Rule]):
     """Rules and how they fare on data: a sequence of `Rule`, held as columns.
@@ -114,8 +93,6 @@ class Rules(Sequence[Rule]):
     ----------
     antecedent, consequent : int64[n]
         Row numbers of the items.
-    antecedent_at, consequent_at : int8[n]
-        Numbers of the thresholds that are spoken of, from 0; of yes and no there is one.
     support : int64[n]
         Pairs seen: users observed with both items for whom the antecedent was so.
     held : int64[n]
@@ -161,8 +138,6 @@ class Rules(Sequence[Rule]):
     code: NDArray[np.int8]
     antecedent: Rows
     consequent: Rows
-    antecedent_at: NDArray[np.int8]
-    consequent_at: NDArray[np.int8]
     support: Rows
     held: Rows
     base_rate: Floats
@@ -182,28 +157,24 @@ class Rules(Sequence[Rule]):
         cls,
         counting: Counting,
         kind: str | NDArray[np.int8],
-        pairs: Pairs,
+        left: Rows,
+        right: Rows,
         compared: Compared | None = None,
         further: Rows | None = None,
+        probability: Floats | None = None,
     ) -> Rules:
         """Count rules about some pairs, all of one kind or each of its own (by number).
 
         `compared` is what `Counting.compared` says of the pairs, where it is known. p-values are corrected for these.
         """
-        code = np.full(len(pairs), list(SAYS).index(kind), dtype=np.int8) if isinstance(kind, str) else kind
-        counts = counting.counts(pairs, _FLAGS[code, 0], _FLAGS[code, 1], compared)
+        n = len(left)
+        code = np.full(n, list(SAYS).index(kind), dtype=np.int8) if isinstance(kind, str) else kind
+        counts = counting.counts(left, right, code, compared or counting.compared(left, right))
         if further is not None:
-            counts = counting.conjoined(counts, pairs, further)
-        chance = pairs["probability"] if "probability" in (pairs.dtype.names or ()) else None
-        adjusted = false_discovery_control(counts["p_value"]) if len(pairs) else counts["p_value"]
-        columns: dict[str, Any] = counts | {"p_adjusted": adjusted, "probability": chance, "further": further}
-        return cls(counting.terms, code, *sides_of(pairs), **columns, n_judged=len(pairs), n_found=len(pairs))
-
-    @property
-    def pairs(self) -> Pairs:
-        """What the rules are about, as `Relations.pairs` has it."""
-        pairs = pairs_of(self.antecedent, self.consequent, self.antecedent_at, self.consequent_at)
-        return pairs if self.probability is None else with_probability(pairs, self.probability)
+            counting.conjoin(counts, np.column_stack([left, further]), right)
+        adjusted = false_discovery_control(counts["p_value"]) if n else counts["p_value"]
+        columns: dict[str, Any] = counts | {"p_adjusted": adjusted, "probability": probability, "further": further}
+        return cls(counting.terms, code, left, right, **columns, n_judged=n, n_found=n)
 
     def on(self, observations: Observations) -> Rules:
         """Count the same rules, in the same order, on other observations.
@@ -218,8 +189,9 @@ class Rules(Sequence[Rule]):
 
     def recounted(self, counting: Counting) -> Rules:
         """Count the same rules, in the same order, on other data."""
-        counted = Rules.counted(counting, self.code, self.pairs, further=self.further)
-        return replace(counted, stated=self.stated)
+        sides = self.antecedent, self.consequent
+        again: dict[str, Any] = {"further": self.further, "probability": self.probability}
+        return replace(Rules.counted(counting, self.code, *sides, **again), stated=self.stated)
 
     @property
     def items(self) -> Vocabulary:
@@ -229,17 +201,17 @@ class Rules(Sequence[Rule]):
     @property
     def kind(self) -> NDArray[Any]:
         """What each rule was read off: "implication", "contrapositive", "equivalence", "exclusion" or "coverage"."""
-        return _NAMES[self.code]
+        return NAMES[self.code]
 
     @property
     def antecedent_yes(self) -> Bits:
         """Which rules begin with "yes" to an item; the others with "no"."""
-        return _FLAGS[self.code, 0]
+        return FLAGS[self.code, 0]
 
     @property
     def consequent_yes(self) -> Bits:
         """Which rules end with "yes" to an item; the others with "no"."""
-        return _FLAGS[self.code, 1]
+        return FLAGS[self.code, 1]
 
     @property
     def antecedents(self) -> Rows:
@@ -263,15 +235,10 @@ class Rules(Sequence[Rule]):
         >>> len(rules) > len(rules.basis())
         True
         """
-        n = len(self.terms.thresholds)
-        left = [
-            [2 * (item * n + at) + yes for item in row if item >= 0]
-            for row, at, yes in zip(
-                self.antecedents.tolist(), self.antecedent_at.tolist(), self.antecedent_yes.tolist(), strict=True
-            )
-        ]
-        right = 2 * (self.consequent * n + self.consequent_at) + self.consequent_yes
-        return self.take(basis_of(left, right.tolist(), np.nan_to_num(self.confidence)))
+        sides = zip(self.antecedents.tolist(), self.antecedent_yes.tolist(), strict=True)
+        left = [[2 * item + yes for item in row if item >= 0] for row, yes in sides]
+        right = 2 * self.consequent + self.consequent_yes
+        return self[basis_of(left, right.tolist(), np.nan_to_num(self.confidence))]
 
     @cached_property
     def confidence(self) -> Floats:
@@ -303,38 +270,28 @@ class Rules(Sequence[Rule]):
     def __getitem__(self, which: Any) -> Rules: ...
     def __getitem__(self, which: Any) -> Rule | Rules:
         if not isinstance(which, (int, np.integer)):
-            return self.take(which)
+            return replace(self, **{name: column[which] for name, column in _columns(self).items()})
         if not -len(self) <= which < len(self):
             raise IndexError(f"There are {len(self):,} rules, and none at place {which}.")
-        return next(iter(self.take([which])))
+        return next(iter(self[[which]]))
 
     def __iter__(self) -> Iterator[Rule]:
-        chances = [None] * len(self) if self.probability is None else self.probability.tolist()
-        columns = (self.support, self.held, self.base_rate, self.expected, self.p_adjusted)
-        for kind, left, right, seen, held, rate, usual, p, chance in zip(
-            self.kind, *self.names(), *(column.tolist() for column in columns), chances, strict=True
-        ):
-            yield Rule(
-                kind=kind,
-                antecedent=left,
-                consequent=right,
-                support=seen,
-                held=held,
-                base_rate=rate,
-                expected=usual,
-                p_adjusted=p,
-                probability=chance,
-            )
-
-    def take(self, which: Any) -> Rules:
-        """Return the rules at some places: a slice, a mask or a list."""
-        return replace(self, **{name: column[which] for name, column in _columns(self).items()})
+        names = ("support", "held", "base_rate", "expected", "p_adjusted", "probability")
+        columns = [getattr(self, name) for name in names]
+        rows = zip(*([None] * len(self) if column is None else column.tolist() for column in columns), strict=True)
+        for kind, left, right, facts in zip(self.kind, *self.names(), rows, strict=True):
+            yield Rule(kind=kind, antecedent=left, consequent=right, **dict(zip(names, facts, strict=True)))
 
     def strongest(self, count: int | None = None) -> Rules:
         """Return the `count` strongest rules, strongest first; ties by the items."""
         key = np.where(np.isnan(self.strength), -np.inf, self.strength)
         order = np.lexsort((self.consequent, self.antecedent, -self.support, -key))
-        return self.take(order[:count])
+        return self[order[:count]]
+
+    def most_probable(self) -> Rules:
+        """Return the rules of draws, those that most of them hold first."""
+        assert self.probability is not None
+        return self[np.lexsort((self.consequent, self.antecedent, -self.probability))]
 
     def totals(self) -> dict[str, float]:
         """Return pairs seen, and confidence, base rate and lift over all of them together."""
@@ -352,40 +309,28 @@ class Rules(Sequence[Rule]):
     def names(self) -> tuple[list[str], list[str]]:
         """Return antecedents and consequents in words.
 
-        "No" to an item has "not" before its name; a threshold stands after it, in rating units. Several antecedents
-        are joined by "and".
+        "No" to an item has "not" before its name; of ratings a threshold stands after it. Several antecedents are
+        joined by "and".
         """
-        left, right = (
-            statements(self.items, self.terms.ratings, rows, at, _FLAGS[self.code, side])
-            for side, (rows, at) in enumerate(
-                [(self.antecedent, self.antecedent_at), (self.consequent, self.consequent_at)]
-            )
-        )
+        left = self.terms.statements(self.antecedent, self.antecedent_yes)
         for more in () if self.further is None else self.further.T:
-            words = statements(self.items, self.terms.ratings, np.maximum(more, 0), self.antecedent_at, True)
+            words = self.terms.statements(np.maximum(more, 0), True)
             left = [f"{one} and {word}" if row >= 0 else one for one, word, row in zip(left, words, more, strict=True)]
-        return left, right
+        return left, self.terms.statements(self.consequent, self.consequent_yes)
 
     def columns(self) -> dict[str, Any]:
         """Return the table, column by column, with mlxtend's names where they fit."""
-        (antecedents, consequents), ratings = self.names(), self.terms.ratings
-        at = {"antecedent_at": self.antecedent_at, "consequent_at": self.consequent_at}
+        antecedents, consequents = self.names()
+        names = ("support", "held", "confidence", "base_rate", "expected", "lift", "strength", "p_value", "p_adjusted")
+        likes = np.full(len(self), self.terms.scale.rating(self.terms.likes))
         return {
             **({} if self.probability is None else {"probability": self.probability}),
             "kind": self.kind.tolist(),
             "antecedents": antecedents,
             "consequents": consequents,
-            "support": self.support,
-            "held": self.held,
-            "confidence": self.confidence,
-            "base_rate": self.base_rate,
-            "expected": self.expected,
-            "lift": self.lift,
-            "strength": self.strength,
-            "p_value": self.p_value,
-            "p_adjusted": self.p_adjusted,
+            **{name: getattr(self, name) for name in names},
             **({} if self.stated is None else {"stated": self.stated}),
-            **({} if ratings is None else {name: ratings[numbers] for name, numbers in at.items()}),
+            **({"antecedent_at": likes, "consequent_at": likes} if self.terms.said else {}),
         }
 
     def to_frame(self, backend: str | None = None) -> Any:
@@ -431,15 +376,15 @@ class Rules(Sequence[Rule]):
     def __str__(self) -> str:
         if not len(self):
             return self.none
-        columns = self._first().readable()
+        columns = self[:_PRINTED].readable()
         cells = ([shortened(shown(cell), _LONGEST) for cell in row] for row in zip(*columns.values(), strict=True))
         rows = [list(columns), *cells]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
-        return "\n".join(lines + _rest(len(self) - _PRINTED))
+        return "\n".join([*lines, *self._rest(_PRINTED)])
 
-    def _first(self) -> Rules:
-        return self[:_PRINTED]
+    def _rest(self, told: int, indent: str = "") -> list[str]:
+        return [f"{indent}and {len(self) - told:,} more"] if len(self) > told else []
 
     @property
     def looked_at(self) -> str:
@@ -451,7 +396,8 @@ class Rules(Sequence[Rule]):
     def none(self) -> str:
         """What to say where there are no rules."""
         if self.n_found == 0 and self.supported:
-            return f"No rule is supported by these data. {self.looked_at} {_were(self.n_judged)} looked at."
+            were = "was" if self.n_judged == 1 else "were"
+            return f"No rule is supported by these data. {self.looked_at} {were} looked at."
         if self.n_found == 0:
             return "The model says no rule."
         supported = f"{self.n_found:,} {'is' if self.n_found == 1 else 'are'} supported"
@@ -461,14 +407,14 @@ class Rules(Sequence[Rule]):
         if not len(self):
             return f"<{self.none}>"
         lines = [f"  {rule}" for rule in self.strongest(_SUMMARY)]
-        return "\n".join([f"<{self._title}>", *lines, *_rest(len(self) - len(lines), "  ")])
+        return "\n".join([f"<{self._title}>", *lines, *self._rest(len(lines), "  ")])
 
     @property
     def _title(self) -> str:
         return f"{len(self):,} rule{'' if len(self) == 1 else 's'}, counted on {self.terms.source}"
 
     def _repr_html_(self) -> str:
-        return card(self._title, table(self._first().readable(), more=len(self) - _PRINTED))
+        return card(self._title, table(self[:_PRINTED].readable(), more=len(self) - _PRINTED))
 
 
 def joined(parts: Sequence[Rules]) -> Rules:
@@ -481,3 +427,60 @@ def joined(parts: Sequence[Rules]) -> Rules:
 def _columns(rules: Rules) -> dict[str, NDArray[Any]]:
     values = {field.name: getattr(rules, field.name) for field in fields(rules)}
     return {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
+
+
+def lower_bound(rate: Floats, count: Rows) -> Floats:
+    """Return Wilson's one-sided 95% lower bound of a rate."""
+    z = _ONE_SIDED
+    spread = z * np.sqrt(rate * (1 - rate) / count + z * z / (4.0 * count * count))
+    bound: Floats = (rate + z * z / (2.0 * count) - spread) / (1 + z * z / count)
+    return bound
+
+
+def basis_of(antecedents: Sequence[Sequence[int]], consequents: Sequence[int], confidence: Floats) -> Rows:
+    """Return the places of rules, in their order, from which the others follow by rules that hold as often.
+
+    Parameters
+    ----------
+    antecedents : n lists of statements, by number
+    consequents : n statements
+    confidence : float64[n]
+        Rules follow only from such as have at least theirs.
+
+    Examples
+    --------
+    >>> basis_of([[0], [1], [0], [0, 3]], [1, 2, 2, 2], np.array([0.9, 0.9, 0.8, 0.95])).tolist()
+    [0, 1, 3]
+    """
+    begin: dict[int, list[int]] = {}
+    kept = np.zeros(len(consequents), dtype=bool)
+
+    def leads(rule: int, least: float) -> bool:
+        """Tell whether other rules that were kept, and are sure enough, lead where a rule does."""
+        goal, known = consequents[rule], set(antecedents[rule])
+        waiting, missing = list(known), dict[int, int]()
+        while waiting:
+            for other in begin.get(waiting.pop(), ()):
+                if other == rule or not kept[other] or confidence[other] < least:
+                    continue
+                missing[other] = missing.get(other, len(antecedents[other])) - 1
+                end = consequents[other]
+                if missing[other] == 0 and end not in known:
+                    if end == goal:
+                        return True
+                    known.add(end)
+                    waiting.append(end)
+        return False
+
+    # The surest first, and of equally sure ones those that ask for less.
+    order = sorted(range(len(consequents)), key=lambda r: (-confidence[r], len(antecedents[r]), r))
+    for rule in order:
+        if not leads(rule, 0.0):
+            kept[rule] = True
+            for statement in antecedents[rule]:
+                begin.setdefault(statement, []).append(rule)
+    # Of equally sure rules one may follow from others that came later.
+    for rule in reversed(order):
+        if kept[rule] and leads(rule, float(confidence[rule])):
+            kept[rule] = False
+    return np.flatnonzero(kept)

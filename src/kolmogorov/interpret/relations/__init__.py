@@ -1,1 +1,0 @@
-"""Logical relations between items: of one model, and of draws."""

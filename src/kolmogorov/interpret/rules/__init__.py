@@ -1,1 +1,0 @@
-"""Rules between items, counted on data."""
