@@ -23,30 +23,12 @@ struct Index {
     unsigned x = 0, y = 0, z = 0;
 };
 static Index threadIdx, blockIdx, blockDim, gridDim;
-struct float2 {
-    float x, y;
-};
-struct alignas(16) float4 {
-    float x, y, z, w;
-};
-inline float2 make_float2(float x, float y) { return {x, y}; }
-inline float4 make_float4(float x, float y, float z, float w) { return {x, y, z, w}; }
 using std::max;
 using std::min;
 inline float __fdividef(float a, float b) { return a / b; }
 inline int __ffs(int x) { return __builtin_ffs(x); }
 inline int __popcll(unsigned long long x) { return __builtin_popcountll(x); }
 inline int __popc(unsigned x) { return __builtin_popcount(x); }
-inline unsigned __float_as_uint(float x) {
-    unsigned bits;
-    std::memcpy(&bits, &x, 4);
-    return bits;
-}
-inline float __uint_as_float(unsigned bits) {
-    float x;
-    std::memcpy(&x, &bits, 4);
-    return x;
-}
 // What `extern __shared__` arrays of these names are.
 alignas(16) float shared[1 << 17];
 alignas(16) double room[1 << 17];
@@ -182,25 +164,7 @@ inline int atomicAdd(int* place, int by) { return (*place += by) - by; }
 inline void __syncwarp(unsigned = 0xffffffffu) { emulation::meet(0); }
 inline void __syncthreads() { emulation::wait_for_all(); }
 
-// As `multiply` in warp.cuh, with inputs cut to 11 bits as the tensor cores do.
-inline void emulated_multiply(float c[4], const float a[4], const float b[2]) {
-    float all[32][4], other[32][2];
-    for (int k = 0; k < 4; ++k) {
-        const auto met = emulation::meet(__uint_as_float(__float_as_uint(a[k]) & 0xffffe000u));
-        for (int lane = 0; lane < 32; ++lane) all[lane][k] = met[lane];
-    }
-    for (int k = 0; k < 2; ++k) {
-        const auto met = emulation::meet(__uint_as_float(__float_as_uint(b[k]) & 0xffffe000u));
-        for (int lane = 0; lane < 32; ++lane) other[lane][k] = met[lane];
-    }
-    const int lane = threadIdx.x & 31, g = lane >> 2, t = lane & 3;
-    for (int h = 0; h < 4; ++h) {
-        const int row = g + 8 * (h / 2), column = 2 * t + h % 2;
-        for (int k = 0; k < 8; ++k)
-            c[h] += all[4 * (row % 8) + k % 4][row / 8 + 2 * (k / 4)] * other[4 * column + k % 4][k / 4];
-    }
-}
-
+// As `multiply` in gram.cu.
 inline void emulated_multiply(double c[2], double a, double b) {
     const auto met = emulation::meet(a);
     double all[32];

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from helpers.gpu_states import states_of
 from helpers.planned import chain_of, planned
 from kolmogorov import BayesianKolmogorovModel, KolmogorovModel, Observations
 from kolmogorov.descent.fitted import NOISE
@@ -57,7 +58,7 @@ def test_a_sweep_draws_what_chains_on_threads_do(table, cuda, monkeypatch, weigh
     batch = GpuChains(cuda, chains, states)
     with cuda:
         batch.sweep(2, learning=False)
-    for chain, state, mine in zip(chains, states, batch.states(), strict=True):
+    for chain, state, mine in zip(chains, states, states_of(batch, states), strict=True):
         yours = chain.sweep(state, 2, learning=False)
         assert np.array_equal(mine.psi, yours.psi)
         np.testing.assert_allclose(mine.theta, yours.theta, atol=1e-5)
@@ -68,7 +69,7 @@ def test_priors_are_learned_from_what_was_drawn(table, cuda):
     states = [chain.sweep(started([chain], chain.dealer)[0], 1, learning=True) for chain in chains]
     batch = GpuChains(cuda, chains, states)
     batch.sweep(2, learning=True)
-    for chain, state, mine in zip(chains, states, batch.states(), strict=True):
+    for chain, state, mine in zip(chains, states, states_of(batch, states), strict=True):
         users = state.theta_prior.shrunk(mine.theta, chain.seen_users)
         np.testing.assert_allclose(mine.theta_prior.mean, users.mean, atol=1e-6)
         np.testing.assert_allclose(mine.theta_prior.slopes, users.slopes, atol=1e-6)
@@ -89,7 +90,7 @@ def test_noise_is_drawn_given_what_is_left(table, cuda):
         batch = GpuChains(cuda, [chain], [replace(state, scale=scale)])
         batch.draw_psis(1)
         batch.draw_thetas(1)
-        found.append(batch.states()[0])
+        found.append(states_of(batch, [state])[0])
     residual = chain.residuals(found[1].theta, found[1].psi, table.rows)
     drawn = found[0].noise / 1e6
     np.testing.assert_allclose(found[1].noise, np.maximum((1e-6 + 0.5 * residual) * drawn, 1e-6), rtol=1e-3)
@@ -101,7 +102,7 @@ def test_noise_is_inverse_gamma(table, cuda):
     batch = GpuChains(cuda, chains, [state] * len(chains))
     batch.draw_thetas(1)
     off = []
-    for mine in batch.states():
+    for mine in states_of(batch, [state] * len(chains)):
         residual = chains[0].residuals(mine.theta, mine.psi, table.rows)
         shape = state.shape + 0.5 * chains[0].mass
         off.append(((state.scale + 0.5 * residual) / mine.noise - shape) / np.sqrt(shape))
@@ -113,7 +114,7 @@ def test_what_is_kept_is_what_chains_on_threads_keep(table, cuda):
     chains = [_chain(table, seed) for seed in (5, 6)]
     states = [started([chain], chain.dealer)[0] for chain in chains]
     batch = GpuChains(cuda, chains, states)
-    for chain, state, mine in zip(chains, batch.states(), batch.kept(), strict=True):
+    for chain, state, mine in zip(chains, states_of(batch, states), batch.kept(), strict=True):
         yours = chain.sample(state)
         for name in ("theta", "psi", "noise"):
             assert np.array_equal(getattr(mine, name), getattr(yours, name))
@@ -261,10 +262,10 @@ def test_a_sweep_of_hidden_ratings_draws_what_chains_on_threads_do(cuda, monkeyp
     states = [chain.sweep(started([chain], chain.dealer)[0], 1, learning=True) for chain in chains]
     batch = GpuChains(cuda, chains, states)
     batch.sweep(2, learning=False)
-    for k, (chain, state, mine) in enumerate(zip(chains, states, batch.states(), strict=True)):
+    for k, (chain, state, mine) in enumerate(zip(chains, states, states_of(batch, states), strict=True)):
         _, rows, columns = chain.kind.told(chain, state, 2)
-        np.testing.assert_allclose(batch.by_users[k], rows.values, atol=1e-5)
-        np.testing.assert_allclose(batch.by_items[k], columns.values, atol=1e-5)
+        np.testing.assert_allclose(batch.users.answers[k], rows.values, atol=1e-5)
+        np.testing.assert_allclose(batch.items.answers[k], columns.values, atol=1e-5)
         yours = chain.sweep(state, 2, learning=False)
         assert np.array_equal(mine.psi, yours.psi)
         np.testing.assert_allclose(mine.theta, yours.theta, atol=1e-4)

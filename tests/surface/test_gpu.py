@@ -107,7 +107,7 @@ def test_low_quantiles(draws, level):
     expected, found = np.empty((3, 7)), np.full((3, 7), np.nan)
     low_quantile(said, level, expected)
     place = level * (draws - 1)
-    kernel = emulation.function("averages.cu", "low_quantile", KEPT=min(int(place) + 2, draws))
+    kernel = emulation.function("lists.cu", "low_quantile", KEPT=min(int(place) + 2, draws))
     kernel((3,), (8,), (np.int64(21), np.int32(draws), np.float64(place), said, found))
     np.testing.assert_allclose(found, np.quantile(said, level, axis=0), atol=1e-15)
     np.testing.assert_allclose(found, expected, atol=1e-15)

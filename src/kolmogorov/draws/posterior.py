@@ -372,7 +372,8 @@ def on_grid(theta: Floats) -> NDArray[np.float32]:
     >>> bool((on_grid(np.array([[0.1, 0.2, 0.7]])).sum(axis=1) == 1.0).all())
     True
     """
-    scaled = np.asarray(theta, dtype=np.float64) * STEPS
+    # Of arrays on a GPU as well, whose functions NumPy's call.
+    scaled = theta.astype(np.float64) * STEPS
     whole = np.floor(scaled)
     missing = np.rint(STEPS - whole.sum(axis=1)).astype(np.int64)
     rank = np.argsort(np.argsort(whole - scaled, axis=1, kind="stable"), axis=1, kind="stable")

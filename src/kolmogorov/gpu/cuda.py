@@ -32,11 +32,9 @@ class GpuProperties:
     memory: int
     free: int
     driver: int
-    runtime: int
 
     def __str__(self) -> str:
-        driver = f"driver for CUDA {self.driver // 1000}.{self.driver % 1000 // 10}"
-        return f"{self.name}, {self.memory / 1e9:.0f} GB, {driver}"
+        return f"{self.name}, {self.memory / 1e9:.0f} GB, driver for CUDA {_version(self.driver)}"
 
 
 class Cuda:
@@ -72,7 +70,12 @@ class Cuda:
         return f"Cuda({self.number})"
 
     def __enter__(self) -> Cuda:
-        self.check()
+        found = self.found()
+        if found.capability < _LEAST_CAPABILITY:
+            raise ExecutionError(
+                f"{found.name} has compute capability {found.capability / 10:.1f}; GPU kernels need 8.0 (Ampere, 2020) "
+                "or later. Fit without execution."
+            )
         self._scope = self.cupy.cuda.Device(self.number)
         self._scope.__enter__()
         return self
@@ -83,7 +86,11 @@ class Cuda:
 
     def found(self) -> GpuProperties:
         """Return what is known of the GPU; raise where there is none."""
-        runtime, count = self.cupy.cuda.runtime, self.count()
+        runtime = self.cupy.cuda.runtime
+        try:
+            count = int(runtime.getDeviceCount())
+        except Exception as error:
+            raise ExecutionError(_no_gpu(runtime, error)) from None
         if self.number >= count:
             raise ExecutionError(f"There is no GPU {self.number}: {count} found, counted from 0.")
         properties = runtime.getDeviceProperties(self.number)
@@ -91,23 +98,7 @@ class Cuda:
             free, memory = runtime.memGetInfo()
         capability = 10 * int(properties["major"]) + int(properties["minor"])
         name = properties["name"].decode() if isinstance(properties["name"], bytes) else str(properties["name"])
-        return GpuProperties(name, capability, memory, free, runtime.driverGetVersion(), runtime.runtimeGetVersion())
-
-    def count(self) -> int:
-        """Return how many GPUs there are; raise where there are none."""
-        try:
-            return int(self.cupy.cuda.runtime.getDeviceCount())
-        except Exception as error:
-            raise ExecutionError(_no_gpu(self.cupy.cuda.runtime, error)) from None
-
-    def check(self) -> None:
-        """Raise where there is no GPU, or one that kernels cannot be built for."""
-        found = self.found()
-        if found.capability < _LEAST_CAPABILITY:
-            raise ExecutionError(
-                f"{found.name} has compute capability {found.capability / 10:.1f}; GPU kernels need 8.0 (Ampere, 2020) "
-                "or later. Fit without execution."
-            )
+        return GpuProperties(name, capability, memory, free, runtime.driverGetVersion())
 
     def kernel(self, path: str, name: str, **constants: int) -> Any:
         """Return the kernel `name` of a `.cu` file, built for the current GPU with some constants.
@@ -138,22 +129,24 @@ class Cuda:
             raise ExecutionError(f"The GPU failed: {error}. 'kolmogorov doctor' shows what was found.") from None
 
 
+def _version(number: int) -> str:
+    return f"{number // 1000}.{number % 1000 // 10}"
+
+
 def _no_gpu(runtime: Any, error: Exception) -> str:
     """Say why there is no GPU, and what to do."""
-    text = str(error)
-    if "InsufficientDriver" in text or "insufficient" in text:
-        try:
-            version = runtime.driverGetVersion()
-        except Exception:
-            version = 0
-        if version:
-            return (
-                f"The NVIDIA driver is too old: it is for CUDA {version // 1000}.{version % 1000 // 10}, and CuPy was "
-                f"built for {runtime.runtimeGetVersion() // 1000}. Update the driver, or install the CuPy for it, such "
-                "as cupy-cuda12x."
-            )
+    if "insufficient" not in str(error).casefold():
+        return f"There is no NVIDIA GPU here ({error}). Fit without execution."
+    try:
+        driver = int(runtime.driverGetVersion())
+    except Exception:
+        driver = 0
+    if not driver:
         return "There is no NVIDIA driver here, so no GPU can be used. Fit without execution, or install the driver."
-    return f"There is no NVIDIA GPU here ({text}). Fit without execution."
+    return (
+        f"The NVIDIA driver is too old: it is for CUDA {_version(driver)}, and CuPy was built for "
+        f"{runtime.runtimeGetVersion() // 1000}. Update the driver, or install the CuPy for it, such as cupy-cuda12x."
+    )
 
 
 @cache

@@ -1,9 +1,9 @@
 """The descent on a GPU, which holds the table: half-steps over it, batch after batch of rows.
 
 The normal equations of a batch are summed segment by segment, then solved. Every sum has one order, so that the same
-step gives the same bits on the same kind of GPU. Factors are float32; the items' normal equations, the values of rows
-and everything that is summed over rows are float64. A theta is a row of float32 that is filled up with zeros, a psi a
-word with a bit for each event.
+step gives the same bits on the same kind of GPU. Thetas are float32, the normal equations, the values of rows and
+everything that is summed over rows float64. A theta is a row that is filled up with zeros, a psi a word with a bit for
+each event.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from kolmogorov.gpu.cuda import Cuda
 # Numbers by judgement.
 #: Entries of a row that one warp sums; longer rows are cut into segments.
 SEGMENT = 1024
-#: Entries of a block of rows, and bytes of the normal equations of a batch.
-_BLOCK, BATCH = 1 << 26, 1 << 26
+#: Entries that are sent at once, and bytes of the normal equations of a batch.
+_SENT, BATCH = 1 << 26, 1 << 26
 #: Values that are looked at, and how many different ones there may be, for two bytes each instead of four.
 _LOOK, _MOST_VALUES = 1 << 16, 4096
-#: Rows that a block of threads sums, and rows whose products are summed at once, in float64.
-_ROWS_OF_TOTAL, _CHUNK = 4096, 1 << 18
+#: Rows whose products are summed at once, in float64.
+_CHUNK = 1 << 19
 #: Gap of a user's problem that counts as none, relative to the largest diagonal entry of its matrix: about what
 #: float32 can tell. And its moves at most. `benchmarks/gpu.py` prints the gaps that are left.
 _GAP, _MOVES = 5e-8, 500
@@ -51,89 +51,56 @@ _ADVICE = "Give it fewer events, or fit without execution."
 # --- a table ----------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class Block:
-    """Rows `first` to `last` of a side; row r's segments are `segments[r - first] to [r - first + 1].
+class GpuSide:
+    """One side of a table, which the GPU holds; two bytes stand for each value where there are few, by their book.
 
-    Attributes
-    ----------
-    ends : int64[n + 1]
-        `segments` on the host.
-    segments : int64[n + 1]
-    begin, length : int64[n_segments], int32[n_segments]
-        Where the entries of each segment are, counted from the block's first.
-    indices, values, weights
-        Of the entries: values are uint16 with a book, else float32.
+    Rows are cut into segments, those of row r being `ends`[r] to [r + 1]; one without entries has one of none.
     """
 
-    first: int
-    last: int
-    ends: NDArray[np.int64]
-    segments: Any
-    begin: Any
-    length: Any
-    indices: Any
-    values: Any
-    weights: Any
+    def __init__(self, cuda: Cuda, view: View) -> None:
+        cupy = cuda.cupy
+        pieces = np.maximum(1, -(-view.counts // SEGMENT))
+        self.n_rows, self.most_segments = pieces.size, int(pieces.max(initial=1))
+        self.ends = np.concatenate(([0], np.cumsum(pieces))).astype(np.int64)
+        rows = np.repeat(np.arange(pieces.size), pieces)
+        past = SEGMENT * (np.arange(rows.size) - self.ends[rows])
+        self.segments, self.begin = cupy.asarray(self.ends), cupy.asarray(view.indptr[rows] + past)
+        self.length = cupy.asarray(np.minimum(view.counts[rows] - past, SEGMENT).astype(np.int32))
+        self.indices = self._sent(cupy, view, "indices", np.int32)
+        self.weighted = bool(view.weights.size)
+        self.weights = self._sent(cupy, view, "weights", np.float32)
+        book = np.unique(view.values[:_LOOK])
+        codes = self._sent(cupy, view, "values", np.uint16, book) if book.size <= _MOST_VALUES else None
+        self.coded = codes is not None
+        self.values = self._sent(cupy, view, "values", np.float32) if codes is None else codes
+        self.book = cupy.asarray((book if self.coded else np.zeros(1)).astype(np.float32))
 
-    @classmethod
-    def sent(cls, cupy: Any, view: View, first: int, last: int, book: NDArray[np.float64] | None) -> Block | None:
-        """Send rows, cut into segments; one without entries has one of none. None where a value is not in the book."""
-        part = slice(view.indptr[first], view.indptr[last])
-        values = cupy.asarray(view.values[part])
-        if book is None:
-            values = values.astype(np.float32)
-        else:
-            known = cupy.asarray(book)
-            codes = cupy.minimum(cupy.searchsorted(known, values), book.size - 1).astype(np.uint16)
-            if not bool((known[codes] == values).all()):
-                return None
-            values = codes
-        indices = cupy.asarray(view.indices[part].astype(np.int32, copy=False))
-        weights = cupy.asarray((view.weights[part] if view.weights.size else view.weights).astype(np.float32))
-        starts = view.indptr[first : last + 1] - view.indptr[first]
-        counts = np.diff(starts)
-        pieces = np.maximum(1, -(-counts // SEGMENT))
-        ends = np.concatenate(([0], np.cumsum(pieces))).astype(np.int64)
-        rows = np.repeat(np.arange(last - first), pieces)
-        past = SEGMENT * (np.arange(rows.size) - ends[rows])
-        length = np.minimum(counts[rows] - past, SEGMENT).astype(np.int32)
-        view.forget(first, last)
-        segments, begin, length = (cupy.asarray(array) for array in (ends, starts[rows] + past, length))
-        return cls(first, last, ends, segments, begin, length, indices, values, weights)
+    @staticmethod
+    def _sent(cupy: Any, view: View, name: str, kind: Any, book: Floats | None = None) -> Any:
+        """Send an array of entries some rows at a time: as numbers of a book, if all are in it, else None."""
+        array: NDArray[Any] = getattr(view, name)
+        out, known = cupy.empty(array.size, dtype=kind), None if book is None else cupy.asarray(book)
+        for first, last in view.blocks(_SENT) if array.size else ():
+            part = slice(view.indptr[first], view.indptr[last])
+            if known is None:
+                out[part] = cupy.asarray(array[part].astype(kind, copy=False))
+            else:
+                values = cupy.asarray(array[part])
+                codes = cupy.minimum(cupy.searchsorted(known, values), known.size - 1)
+                if not bool((known[codes] == values).all()):
+                    return None
+                out[part] = codes.astype(kind)
+            view.forget(first, last)
+        return out
 
     def batches(self, limit: int) -> Iterator[tuple[int, int]]:
-        """Yield ranges of rows, counted from the block's first, with at most so many segments, or with one row."""
-        first, past = 0, self.last - self.first
-        while first < past:
+        """Yield ranges of rows with at most so many segments, or with one row."""
+        first = 0
+        while first < self.n_rows:
             last = int(np.searchsorted(self.ends, self.ends[first] + limit, side="right")) - 1
-            last = min(max(last, first + 1), past)
+            last = min(max(last, first + 1), self.n_rows)
             yield first, last
             first = last
-
-
-class GpuSide:
-    """One side of a table, which the GPU holds; two bytes stand for each value where there are few, by their book."""
-
-    def __init__(self, cuda: Cuda, view: View) -> None:
-        self._given = cuda.cupy, view
-        self.weighted = bool(view.weights.size)
-        book = np.unique(view.values[:_LOOK])
-        blocks = self._sent(book) if book.size <= _MOST_VALUES else None
-        self.coded = blocks is not None
-        self.book = cuda.cupy.asarray(book.astype(np.float32) if self.coded else np.zeros(1, dtype=np.float32))
-        self.blocks = blocks or self._sent(None) or []
-        #: Segments of the longest row.
-        self.most_segments = max((int(np.diff(block.ends).max()) for block in self.blocks), default=1)
-
-    def _sent(self, book: NDArray[np.float64] | None) -> list[Block] | None:
-        found = []
-        for first, last in self._given[1].blocks(_BLOCK):
-            block = Block.sent(*self._given, first, last, book)
-            if block is None:
-                return None
-            found.append(block)
-        return found
 
 
 def gpu_sides(cuda: Cuda, *views: View) -> list[GpuSide]:
@@ -156,17 +123,10 @@ def row_length(n_events: int) -> int:
     return 8 if n_events <= 8 else -(-n_events // 16) * 16
 
 
-def sent_theta(cuda: Cuda, theta: Floats) -> Any:
-    """Send thetas: float32[n, P]."""
-    rows = np.zeros((len(theta), row_length(theta.shape[1])), dtype=np.float32)
-    rows[:, : theta.shape[1]] = theta
-    return cuda.cupy.asarray(rows)
-
-
-def products(cuda: Cuda, sent: Any, size: int) -> Floats:
-    """Return the sum of the products of all thetas, or of all psis."""
+def products(cuda: Cuda, sent: Any, size: int, counted: Any = None) -> tuple[Floats, Floats]:
+    """Return the sum of the products of all thetas, or of all psis, and the sum of the rows that are counted."""
     cupy = cuda.cupy
-    whole = np.zeros((size, size))
+    whole, total = cupy.zeros((size, size)), cupy.zeros(size)
     places = cupy.arange(size, dtype=np.uint64)
     for first in range(0, len(sent), _CHUNK):
         part = sent[first : first + _CHUNK]
@@ -174,23 +134,10 @@ def products(cuda: Cuda, sent: Any, size: int) -> Floats:
             rows = ((part[:, None] >> places) & np.uint64(1)).astype(np.float64)
         else:
             rows = part[:, :size].astype(np.float64)
-        whole += cupy.asnumpy(rows.T @ rows)
-    return whole
-
-
-def user_totals(cuda: Cuda, theta: Any, value: float, centre: Floats, counted: NDArray[np.bool_]) -> UserTotals:
-    """Sum up users, given the sum of the values of their rows and who counts; all others are at the centre."""
-    n_users, length = theta.shape
-    blocks = max(1, -(-n_users // _ROWS_OF_TOTAL))
-    parts = cuda.cupy.empty((blocks, length + 1), dtype=np.float64)
-    threads = 256 // length * length
-    given = (np.int64(n_users), np.int64(_ROWS_OF_TOTAL), theta, cuda.cupy.asarray(counted.view(np.uint8)), parts)
-    cuda.kernel("totals.cu", "user_totals", P=length)((blocks,), (threads,), given, shared_mem=16 * threads)
-    whole = cuda.cupy.asnumpy(parts).sum(axis=0)
-    total, squares = whole[: centre.size].copy(), float(whole[-1])
-    everyone = total + (n_users - int(counted.sum())) * centre
-    distance = squares - 2.0 * float(centre @ everyone) + n_users * float(centre @ centre)
-    return UserTotals(value, max(distance, 0.0), total)
+        whole += rows.T @ rows
+        if counted is not None:
+            total += counted[first : first + _CHUNK] @ rows
+    return cupy.asnumpy(whole), cupy.asnumpy(total)
 
 
 # --- half-steps -------------------------------------------------------------------------------------------------------
@@ -207,23 +154,20 @@ class Batch:
 
 def summed_batches(cuda: Cuda, side: GpuSide, factors: Any, size: int, unobserved: float) -> Iterator[Batch]:
     """Sum the normal equations of batch after batch of rows; a batch is there until the next."""
-    length, bits = row_length(size), factors.dtype == np.uint64
-    kind = np.dtype(np.float32 if bits else np.float64)
-    limit = max(1, BATCH // (kind.itemsize * length * (length + 1)))
-    most = max(limit, side.most_segments)
-    flags = {"BITS": int(bits), "WEIGHTED": int(side.weighted), "CODED": int(side.coded)}
+    length = row_length(size)
+    limit = max(1, BATCH // (8 * length * (length + 1)))
+    flags = {"BITS": int(factors.dtype == np.uint64), "WEIGHTED": int(side.weighted), "CODED": int(side.coded)}
     kernel = cuda.kernel("gram.cu", "normal_equations", D=size, P=length, **flags)
-    gram = cuda.cupy.empty((most, length, length), dtype=kind)
-    moment = cuda.cupy.empty((most, length), dtype=kind)
-    for block in side.blocks:
-        table = (block.indices, block.values, side.book, block.weights)
-        for begin, end in block.batches(limit):
-            start, stop = int(block.ends[begin]), int(block.ends[end])
-            segments = (np.int64(stop - start), block.begin[start:stop], block.length[start:stop])
-            arguments = (*segments, *table, factors, np.float32(unobserved), gram, moment)
-            kernel((-(-(stop - start) // 8),), (256,), arguments)
-            found = (np.int64(end - begin), block.segments[begin : end + 1], np.int64(start), gram, moment)
-            yield Batch(block.first + begin, block.first + end, found)
+    most = min(max(limit, side.most_segments), int(side.ends[-1]))
+    gram = cuda.cupy.empty((most, length, length), dtype=np.float64)
+    moment = cuda.cupy.empty((most, length), dtype=np.float64)
+    table = (side.indices, side.values, side.book, side.weights)
+    for first, last in side.batches(limit):
+        start, stop = int(side.ends[first]), int(side.ends[last])
+        segments = (np.int64(stop - start), side.begin[start:stop], side.length[start:stop])
+        kernel((-(-(stop - start) // 8),), (256,), (*segments, *table, factors, np.float32(unobserved), gram, moment))
+        rows = (np.int64(last - first), side.segments[first : last + 1], np.int64(start))
+        yield Batch(first, last, (*rows, gram, moment))
 
 
 def lanes_of_row(length: int) -> int:
@@ -254,15 +198,13 @@ class RowKernel:
     def of_items(cls, cuda: Cuda, size: int) -> RowKernel:
         """Return what solves items: it looks at all supports of up to 16 events, and searches beyond."""
         length = row_length(size)
-        constants = {"D": size, "P": length}
+        fixed = length * length + length
         if size > _ENUMERATED:
-            kernel = cuda.kernel("flips.cu", "multi_start", **constants)
-            return cls(kernel, 8 * (length * length + length + 32 * size))
-        lanes = min(size, 5)
-        registers = min(size - lanes, 4)
-        high = size - lanes - registers
-        room = (length * length + length + (1 << high) + 32 * high + (high << registers) + 3) // 4 * 4
-        return cls(cuda.kernel("enumeration.cu", "enumerate_all", **constants), 8 * room)
+            return cls(cuda.kernel("flips.cu", "multi_start", D=size, P=length), 8 * (fixed + 32 * size))
+        registers = min(max(size - 5, 0), 4)
+        high = size - min(size, 5) - registers
+        room = (fixed + (1 << high) + 32 * high + (high << registers) + 3) // 4 * 4
+        return cls(cuda.kernel("enumeration.cu", "enumerate_all", D=size, P=length), 8 * room)
 
     def __call__(self, batch: Batch, given: tuple[Any, ...], out: tuple[Any, ...]) -> None:
         """Solve the rows of a batch."""
@@ -294,6 +236,7 @@ class GpuEngine(TableEngine[GpuState]):
         super().__init__(problem, table)
         self._cuda, self._cupy = cuda, cuda.cupy
         self.users, self.items = gpu_sides(cuda, table.rows, table.columns)
+        self._counted = self._cupy.asarray(self.seen_users.astype(np.float64))
         #: The largest gap of a user's problem in the last sweep, relative to the scale of its data.
         self.gap = 0.0
 
@@ -304,9 +247,10 @@ class GpuEngine(TableEngine[GpuState]):
             raise ParameterError(
                 f"On a GPU a model has at most {_MOST_EVENTS} events, got {size}. Fit without execution."
             )
-        theta, psi = sent_theta(self._cuda, state.theta), self._cupy.asarray(packed_bits(state.psi))
-        total = user_totals(self._cuda, theta, 0.0, state.centre, self.seen_users).total
-        return GpuState(theta, psi, state.centre, total)
+        rows = np.zeros((len(state.theta), row_length(size)), dtype=np.float32)
+        rows[:, :size] = state.theta
+        theta, psi = self._cupy.asarray(rows), self._cupy.asarray(packed_bits(state.psi))
+        return GpuState(theta, psi, state.centre, self._totals(theta, 0.0, state.centre).total)
 
     def collect(self, state: GpuState) -> State:
         """Return a state whose arrays are on the host."""
@@ -318,6 +262,14 @@ class GpuEngine(TableEngine[GpuState]):
 
     def _theta_total(self, state: GpuState) -> Floats:
         return state.total
+
+    def _totals(self, theta: Any, value: float, centre: Floats) -> UserTotals:
+        """Sum up users, given the sum of the values of their rows; those who do not count are at the centre."""
+        n_users = len(theta)
+        squares, total = products(self._cuda, theta, centre.size, self._counted)
+        everyone = total + (n_users - int(self.seen_users.sum())) * centre
+        distance = float(squares.trace()) - 2.0 * float(centre @ everyone) + n_users * float(centre @ centre)
+        return UserTotals(value, max(distance, 0.0), total)
 
     def _items(self, state: GpuState, step: HalfStep) -> Any:
         self._table.rows.check_intact()
@@ -344,12 +296,12 @@ class GpuEngine(TableEngine[GpuState]):
                 given = (base, pull, theta[rows], np.float32(_GAP), np.int32(_MOVES))
                 kernel(batch, given, (new[rows], values[rows], gaps[rows]))
             self.gap = float(gaps.max())
-            totals = user_totals(self._cuda, new, float(values.sum()), step.centre, self.seen_users)
+            totals = self._totals(new, float(values.sum()), step.centre)
         return GpuState(new, psi, step.centre, totals.total), totals
 
     def _squares(self, psi: Any, n_events: int) -> float:
         # What the ridge draws bits to is 0.
-        return float(products(self._cuda, psi, n_events).trace())
+        return float(products(self._cuda, psi, n_events)[0].trace())
 
     def _ridge(self, step: HalfStep, everyone: Any) -> tuple[Any, Any]:
         """Return what is added to every matrix and to every moment: the ridge, and what all partners are as a no."""
@@ -359,7 +311,7 @@ class GpuEngine(TableEngine[GpuState]):
         base[np.arange(size), np.arange(size)] = step.ridge
         pull[:size] = step.ridge * step.centre
         if step.unobserved:
-            base[:size, :size] += step.unobserved * products(self._cuda, everyone, size)
+            base[:size, :size] += step.unobserved * products(self._cuda, everyone, size)[0]
         return self._cupy.asarray(base), self._cupy.asarray(pull)
 
     def wait(self) -> None:

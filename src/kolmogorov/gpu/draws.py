@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kolmogorov._support.seeds import generator
 from kolmogorov._support.threads import Threads
@@ -20,7 +18,7 @@ from kolmogorov.draws.chain import PRIORS, ROUNDS, Chain, ChainSource, ChainStat
 from kolmogorov.draws.levels import nearest
 from kolmogorov.draws.likelihood import HIDDEN, USER_ROUNDS, DrawnEvents, corrected
 from kolmogorov.draws.plan import Plan
-from kolmogorov.draws.posterior import STEPS
+from kolmogorov.draws.posterior import on_grid
 from kolmogorov.draws.priors import PRIOR_DRAWS
 from kolmogorov.draws.start import started
 from kolmogorov.errors import ExecutionError, ParameterError
@@ -35,11 +33,12 @@ from kolmogorov.gpu.priors import (
     stepped_concentration,
 )
 
-#: Rows with more entries are drawn by several warps. By judgement.
+# Numbers by judgement.
+#: Rows with more entries are drawn by several warps.
 LONG, _WARPS = 512, 8
-#: Sums over rows are made in so many parts at most, of so many rows at least. By judgement.
-_PARTS, _PART = 64, 128
-#: Threads that share out sums.
+#: Rows that are summed over at once, in float64.
+_CHUNK = 1 << 18
+#: Threads of a block that draw the ratings of a row.
 _THREADS = 256
 #: The most events: a row's equations lie in the memory that a block shares.
 _MOST_EVENTS = 64
@@ -56,11 +55,10 @@ def fitting_chains(cuda: Cuda, chain: Chain) -> int:
     table, size, budget = chain.observations, chain.n_events, cuda.budget()
     features = chain.features
     fixed = 2 * 12 * len(table) + 4 * (features.users.size + features.items.size)
-    n_features = 1 + max(features.users.shape[1], features.items.shape[1], size)
-    rows = 8 * size * table.n_users + 5 * size * table.n_items + 4 * table.n_users
+    # In float64 where rows are summed over, and where they are put on a grid.
+    rows = 28 * size * table.n_users + 13 * size * table.n_items + 12 * table.n_users
     # The ratings behind an answer, by users and by items.
-    scratch = 8 * len(table) if chain.kind.hidden else 0
-    own = rows + 8 * size * n_features * (_PARTS + 4) + scratch
+    own = rows + (8 * len(table) if chain.kind.hidden else 0)
     count = (budget - fixed) // own
     if count < 1:
         raise ExecutionError(
@@ -81,31 +79,23 @@ class ChainSide:
     def __init__(self, cuda: Cuda, entries: tuple[Any, ...], described: Described) -> None:
         indptr, indices, answers, weights = entries
         self.indptr, self.indices = sent(cuda, indptr, np.int64), sent(cuda, indices, np.int32)
-        self.answers = sent(cuda, answers)
+        self.answers, self.apart = sent(cuda, answers), 0
         self.weighted = bool(weights.size)
         # Where there are none, a kernel does not look at them.
-        self.weights = sent(cuda, weights) if self.weighted else self.indices
+        self.weights = sent(cuda, weights) if self.weighted else self.answers
         self.described = described
-        self.features, self.seen = sent(cuda, described.features), sent(cuda, described.seen)
+        self.features, self.seen = sent(cuda, described.features), sent(cuda, described.seen, np.float64)
         counts = np.diff(indptr)
         self.n_rows, self.n_entries = len(counts), int(indptr[-1])
         # Those that take longest begin first.
         order, n_long = np.argsort(-counts, kind="stable"), int((counts > LONG).sum())
-        self.runs = [
-            (sent(cuda, rows, np.int32), warps)
-            for rows, warps in ((order[:n_long], _WARPS), (order[n_long:], 1))
-            if len(rows)
-        ]
+        runs = ((order[:n_long], _WARPS), (order[n_long:], 1))
+        self.runs = [(sent(cuda, rows, np.int32), warps) for rows, warps in runs if len(rows)]
 
     @property
     def table(self) -> tuple[Any, ...]:
-        """Arguments of a kernel: the entries."""
-        return self.indptr, self.indices, self.answers, self.weights
-
-    @property
-    def n_features(self) -> np.int32:
-        """Columns of `features`."""
-        return np.int32(self.features.shape[1])
+        """Arguments of a kernel: the entries, and how far the answers of a chain are from those of the next."""
+        return self.indptr, self.indices, self.answers, np.int64(self.apart), self.weights
 
 
 class GpuChains:
@@ -117,43 +107,46 @@ class GpuChains:
     """
 
     def __init__(self, cuda: Cuda, chains: list[Chain], states: list[ChainState]) -> None:
-        self.cuda, self.chains, self._given = cuda, chains, states
-        any_chain = chains[0]
-        self.unobserved, self.hidden = any_chain.unobserved, any_chain.kind.hidden
-        self.constants = {"WHOLE": int(self.unobserved > 0.0), "HIDDEN": int(self.hidden)}
-        self.levels, self.size = any_chain.levels, any_chain.n_events
-        table = any_chain.observations
-        known = any_chain.features
+        self.cuda, self.chains = cuda, chains
+        first = chains[0]
+        table, known = first.observations, first.features
+        self.unobserved, self.hidden = first.unobserved, first.kind.hidden
+        self.levels, self.size = first.levels, first.n_events
         self.items, self.users = (
             ChainSide(cuda, corrected(view, self.unobserved), Described.of(*described))
             for view, described in (
-                (table.columns, (known.items, any_chain.seen_items, known.item_blocks)),
-                (table.rows, (known.users, any_chain.seen_users, known.user_blocks)),
+                (table.columns, (known.items, first.seen_items, known.item_blocks)),
+                (table.rows, (known.users, first.seen_users, known.user_blocks)),
             )
         )
         self.seeds = sent(cuda, [chain.seed for chain in chains], np.uint64)
-        self.codes = sent(cuda, nearest(np.array([state.psi for state in states]), self.levels), np.uint8)
         self.position = sent(cuda, self.levels, np.float64)
+        self.mass, self.squares = sent(cuda, first.mass, np.float64), sent(cuda, _squares(table.rows), np.float64)
+        self.who = np.resize(np.flatnonzero(first.seen_users), PRIOR_DRAWS)
+        if self.hidden:
+            by_items = first.by_items
+            place = np.empty(len(by_items), dtype=np.int32)
+            place[by_items] = np.arange(len(by_items))
+            self.place, self.told = sent(cuda, place, np.int32), self.users.answers
+            for side in (self.users, self.items):
+                # Hidden ratings are each chain's own.
+                side.apart = max(1, side.n_entries)
+                side.answers = cuda.cupy.empty((len(chains), side.apart), dtype=np.float32)
+        self.take(states)
+
+    def take(self, states: list[ChainState]) -> None:
+        """Go on from some states."""
+        cuda = self.cuda
+        self.codes = sent(cuda, nearest(np.array([state.psi for state in states]), self.levels), np.uint8)
         self.psi = sent(cuda, self.levels[cuda.cupy.asnumpy(self.codes)])
         self.theta = sent(cuda, [state.theta for state in states])
-        self.noise = sent(cuda, [state.noise for state in states])
+        self.noise = sent(cuda, [np.full_like(s.noise, NOISE) if self.hidden else s.noise for s in states])
         self.slopes = np.array([state.psi_prior.slopes for state in states])
         self.precision = np.array([state.psi_prior.precision for state in states])
-        self.mass = sent(cuda, any_chain.mass, np.float64)
-        self.squares = sent(cuda, _squares(table.rows), np.float64)
-        self.who = sent(cuda, np.resize(np.flatnonzero(any_chain.seen_users), PRIOR_DRAWS), np.int32)
         self.prior_draws = sent(cuda, [state.theta_prior.prior_draws for state in states])
         self.located = np.array([np.vstack([state.theta_prior.mean, state.theta_prior.slopes]) for state in states])
         self.concentration = np.array([state.theta_prior.concentration for state in states])
-        self.scale = np.array([state.scale for state in states])
-        self.shape = np.array([state.shape for state in states])
-        if self.hidden:
-            self.noise[:] = NOISE
-            n, by_items = max(1, self.users.n_entries), any_chain.by_items
-            place = np.empty(len(by_items), dtype=np.int32)
-            place[by_items] = np.arange(len(by_items))
-            self.place = sent(cuda, place, np.int32)
-            self.by_users, self.by_items = (cuda.cupy.empty((len(chains), n), dtype=np.float32) for _ in range(2))
+        self.scale, self.shape = (np.array([getattr(s, name) for s in states]) for name in ("scale", "shape"))
 
     def __len__(self) -> int:
         return len(self.chains)
@@ -171,7 +164,7 @@ class GpuChains:
         """Draw psis, thetas and noise, each given the rest; and, while `learning`, the priors of both sides."""
         self.chains[0].observations.rows.check_intact()
         if self.hidden:
-            self.draw_answers(index)
+            self.draw_answers(index, self.seeds)
         self.draw_psis(index)
         self.draw_thetas(index)
         rngs = [generator(chain.seed, PRIORS, index) for chain in self.chains]
@@ -180,166 +173,125 @@ class GpuChains:
         if learning:
             self.learn(index, rngs)
 
-    def draw_answers(self, index: int) -> None:
+    def draw_answers(self, index: int, seeds: Any) -> None:
         """Draw the ratings behind all answers."""
         users, items = self.users, self.items
-        sizes = (np.int64(users.n_rows), np.int64(items.n_rows), np.int64(self.by_users.shape[1]))
-        when = (self.seeds, np.int32(index), np.int32(HIDDEN + USER_SIDE))
-        given = (np.int32(len(self)), *users.table, self.theta, self.psi, *sizes, self.place, *when)
-        kernel = self.kernel("hidden.cu", "draw_hidden", WEIGHTED=int(users.weighted))
-        kernel((users.n_rows * len(self),), (_THREADS,), (*given, self.by_users, self.by_items))
+        given = (np.int32(len(self)), users.indptr, users.indices, self.told, users.weights, self.theta, self.psi)
+        sizes = (np.int64(users.n_rows), np.int64(items.n_rows), np.int64(users.apart), self.place)
+        when = (seeds, np.int32(index), np.int32(HIDDEN + USER_SIDE))
+        kernel = self.kernel("draw_hidden", users, 1)
+        kernel((users.n_rows * len(self),), (_THREADS,), (*given, *sizes, *when, users.answers, items.answers))
+
+    def draw_psis(self, index: int) -> None:
+        """Draw the psi of every item."""
+        items, cuda, theta = self.items, self.cuda, self.theta
+        pull, tilt = sent(cuda, self.precision, np.float64), sent(cuda, self.slopes @ self.precision)
+        # That all was said to be 0 by everyone, a little, is one more normal prior, around 0.
+        whole = self.unobserved * self.products(theta, theta, 1.0 / self.noise) if self.unobserved else pull
+        partners = (self.noise, theta, np.int64(self.users.n_rows), np.int64(items.n_rows))
+        prior = (self.position, items.features, np.int32(items.features.shape[1]), tilt, pull, whole)
+        rest = (np.int32(ROUNDS), self.seeds, np.int32(index), np.int32(ITEM_SIDE), self.codes, self.psi)
+        for rows, warps in items.runs:
+            self._draw("draw_psis", items, rows, warps, (*items.table, *partners, *prior, *rest))
+
+    def draw_thetas(self, index: int) -> None:
+        """Draw the theta of every user, then its noise."""
+        users, psi, noisy = self.users, self.psi, np.int32(not self.hidden)
+        whole = self.unobserved * self.products(psi, psi, self.items.seen) if self.unobserved else self.mass
+        given = (users.features, np.int32(users.features.shape[1]), *self._theta_prior(), whole, np.int32(USER_ROUNDS))
+        variance = (self.squares, self.mass, sent(self.cuda, self.scale, np.float64))
+        noise = (noisy, *variance, sent(self.cuda, self.shape, np.float64))
+        rest = (self.seeds, np.int32(index), np.int32(USER_SIDE), self.theta, self.noise)
+        table = (*users.table, psi, np.int64(self.items.n_rows), np.int64(users.n_rows))
+        for rows, warps in users.runs:
+            self._draw("draw_thetas", users, rows, warps, (*table, *given, *noise, *rest))
+
+    def _theta_prior(self) -> tuple[Any, Any]:
+        """Return what features are multiplied with, and the concentrations."""
+        tilt = self.concentration[:, None, None] * self.located
+        return sent(self.cuda, tilt), sent(self.cuda, self.concentration, np.float64)
+
+    def _draw(self, name: str, side: ChainSide, rows: Any, warps: int, given: tuple[Any, ...]) -> None:
+        """Draw some rows of all chains."""
+        room = 8 * (self.size * self.size + 5 * self.size + len(self.levels)) + self.tiles(warps)
+        kernel = self.kernel(name, side, warps)
+        kernel((len(rows) * len(self),), (32 * warps,), (rows, np.int32(len(self)), *given), shared_mem=room)
+
+    def tiles(self, warps: int) -> int:
+        """Return the bytes that a block of so many warps shares of the entries of a row."""
+        return warps * 4 * (32 if self.size <= 32 else 4) * (self.size + 1)
+
+    def kernel(self, name: str, side: ChainSide, warps: int) -> Any:
+        """Return a kernel for the number of events, and rows of one side."""
+        flags = {"WEIGHTED": int(side.weighted), "WHOLE": int(self.unobserved > 0.0)}
+        return self.cuda.kernel("chains.cu", name, D=self.size, L=len(self.levels), WARPS=warps, **flags)
+
+    # --- priors ---------------------------------------------------------------------------------------------------
 
     def draw_noise_priors(self, rngs: Generators) -> None:
         """Draw what the variances of the noise lie around, and how far from it."""
         rates = np.array([chain.noise_rate * chain.noise_shape for chain in self.chains]) / self.shape
-        self.scale, self.shape = redrawn_noise(
-            self.scale, self.shape, rates, self.users.n_rows, self._noise_sums(), rngs
-        )
-
-    def told(self, side: ChainSide) -> tuple[Any, ...]:
-        """Return the entries of a side, and how far the answers of a chain are from those of the next.
-
-        Hidden ratings are each chain's own.
-        """
-        indptr, indices, answers, weights = side.table
-        if not self.hidden:
-            return indptr, indices, answers, np.int64(0), weights
-        ratings = self.by_users if side is self.users else self.by_items
-        return indptr, indices, ratings, np.int64(ratings.shape[1]), weights
-
-    def draw_psis(self, index: int) -> None:
-        """Draw the psi of every item."""
-        items, cuda = self.items, self.cuda
-        pull, tilt = sent(cuda, self.precision, np.float64), sent(cuda, self.slopes @ self.precision)
-        # That all was said to be 0 by everyone, a little, is one more normal prior, around 0.
-        part, theta = self.unobserved, self.theta
-        whole = self.products(self.users, theta, theta, part, self.noise) if part else pull
-        table = (*self.told(items), self.noise, self.theta, np.int64(self.users.n_rows), np.int64(items.n_rows))
-        prior = (self.position, items.features, items.n_features, tilt, pull, whole)
-        rest = (np.int32(ROUNDS), self.seeds, np.int32(index), np.int32(ITEM_SIDE), self.codes, self.psi)
-        self._draw("draw_psis", items, (*table, *prior, *rest))
-
-    def draw_thetas(self, index: int) -> None:
-        """Draw the theta of every user, then its noise."""
-        users, cuda = self.users, self.cuda
-        whole = self.products(self.items, self.psi, self.psi, self.unobserved) if self.unobserved else self.mass
-        pull, tilt = sent(cuda, self.concentration, np.float64), self.concentration[:, None, None] * self.located
-        table = (*self.told(users), self.psi, np.int64(self.items.n_rows), np.int64(users.n_rows))
-        prior = (users.features, users.n_features, sent(cuda, tilt), pull, whole, np.int32(USER_ROUNDS))
-        noise = (self.squares, self.mass, sent(cuda, self.scale, np.float64), sent(cuda, self.shape, np.float64))
-        rest = (self.seeds, np.int32(index), np.int32(USER_SIDE), self.theta, self.noise)
-        self._draw("draw_thetas", users, (*table, *prior, *noise, *rest))
-
-    def _draw(self, name: str, side: ChainSide, given: tuple[Any, ...]) -> None:
-        """Draw all rows of a side."""
-        size, n = self.size, len(self)
-        fixed, tile = 8 * (size * size + 5 * size + len(self.levels)), 4 * (32 if size <= 32 else 4) * (size + 1)
-        for rows, warps in side.runs:
-            sizes = {"WARPS": warps, "L": len(self.levels), "WEIGHTED": int(side.weighted)}
-            kernel = self.kernel("gaussian.cu", name, **sizes, **self.constants)
-            room = fixed + warps * tile
-            kernel((len(rows) * n,), (32 * warps,), (rows, np.int32(n), *given), shared_mem=room)
-
-    def _noise_sums(self) -> Floats:
-        xp, n = self.cuda.cupy, len(self)
-        sums = xp.empty((n, 2), dtype=np.float64)
-        kernel = self.kernel("sums.cu", "add_noise")
-        kernel((n,), (_THREADS,), (self.noise, np.int64(self.users.n_rows), sums), shared_mem=16 * _THREADS)
-        found: Floats = xp.asnumpy(sums)
-        return found
+        xp, noise = self.cuda.cupy, self.noise.astype(np.float64)
+        sums = xp.asnumpy(xp.stack([xp.log(noise).sum(axis=1), (1.0 / noise).sum(axis=1)], axis=1))
+        self.scale, self.shape = redrawn_noise(self.scale, self.shape, rates, self.users.n_rows, sums, rngs)
 
     def learn(self, index: int, rngs: Generators) -> None:
         """Learn the priors of both sides."""
-        users, theta = self.users, self.theta
-        cross = self.sums(users, users.features, theta)
-        squares = np.trace(self.sums(users, theta, theta), axis1=1, axis2=2)
-        if self.unobserved:
-            self.located = located_thetas(users.described, cross)
-        else:
-            self.located = shrunk_thetas(users.described, cross, squares)
+        users, numpy = self.users, self.cuda.cupy.asnumpy
+        cross = numpy(self.products(users.features, self.theta, users.seen))
+        squares = np.trace(numpy(self.products(self.theta, self.theta, users.seen)), axis1=1, axis2=2)
+        located = located_thetas if self.unobserved else shrunk_thetas
+        self.located = located(users.described, cross, squares)
         if self.chains[0].concentration is None:
             self.concentration = stepped_concentration(
                 users.described, self.located, cross, squares, self.concentration, self._distances(index)
             )
-        self.learn_psi_priors(rngs)
+        self.learn_psi_priors(rngs, self.chains[0].psi_variance)
 
     def _distances(self, index: int) -> Floats:
-        """Draw from theta's prior; return how far the draws are from their centres, squared."""
-        users, cuda, n, size = self.users, self.cuda, len(self), self.size
-        distance = cuda.cupy.empty((n, PRIOR_DRAWS), dtype=np.float64)
-        by, pull = sent(cuda, self.located), sent(cuda, self.concentration, np.float64)
-        whose = (self.who, np.int32(n), np.int32(PRIOR_DRAWS), users.features, users.n_features, by, pull)
-        how = (np.int32(USER_ROUNDS), self.seeds, np.int32(index), np.int32(_PRIOR_SIDE), self.prior_draws, distance)
-        kernel = self.kernel("gibbs.cu", "draw_simplex")
-        kernel((PRIOR_DRAWS * n,), (32,), (*whose, *how), shared_mem=8 * (size * size + 3 * size))
-        found: Floats = cuda.cupy.asnumpy(distance)
+        """Draw from theta's prior, as of users without entries; return how far from their centres, squared."""
+        cuda, n = self.cuda, len(self)
+        features = self.users.described.features[self.who]
+        nobody, zeros = sent(cuda, np.arange(PRIOR_DRAWS), np.int32), sent(cuda, np.zeros(PRIOR_DRAWS + 1), np.int64)
+        table = (zeros, *self.users.table[1:], self.psi, np.int64(self.items.n_rows), np.int64(PRIOR_DRAWS))
+        none = sent(cuda, np.zeros((n, self.size, self.size)), np.float64)
+        given = (sent(cuda, features), np.int32(features.shape[1]), *self._theta_prior(), none, np.int32(USER_ROUNDS))
+        unused = (np.int32(0), self.squares, self.mass, self.mass, self.mass)
+        ones = sent(cuda, np.ones((n, PRIOR_DRAWS)))
+        rest = (self.seeds, np.int32(index), np.int32(_PRIOR_SIDE), self.prior_draws, ones)
+        self._draw("draw_thetas", self.users, nobody, 1, (*table, *given, *unused, *rest))
+        found: Floats = ((cuda.cupy.asnumpy(self.prior_draws) - features @ self.located) ** 2).sum(axis=2)
         return found
 
-    # --- kernels --------------------------------------------------------------------------------------------------
-
-    def kernel(self, path: str, name: str, **constants: int) -> Any:
-        """Return a kernel for the number of events."""
-        return self.cuda.kernel(path, name, D=self.size, **constants)
-
-    def products(self, side: ChainSide, left: Any, right: Any, factor: float = 1.0, noise: Any = None) -> Any:
-        """Return a factor times sums over a side's rows of products of rows; those of `left` may be the same for all.
-
-        With `noise` each is divided by it and all rows count; without, those seen.
-        """
-        xp, n, n_left = self.cuda.cupy, len(self), left.shape[-1]
-        per = max(_PART, -(-side.n_rows // _PARTS))
-        runs, size = -(-side.n_rows // per), n_left * self.size
-        parts, out = xp.empty((n, runs, size), dtype=np.float64), xp.empty((n, n_left, self.size), dtype=np.float64)
-        how = (np.int32(n_left), np.int32(left.ndim == 3), side.seen if noise is None else noise)
-        given = (left, *how, np.int32(noise is not None), right, np.int64(side.n_rows), np.int32(runs), np.int64(per))
-        self.kernel("sums.cu", "add_products")((runs * n,), (_THREADS,), (*given, parts))
-        sizes = (np.int32(n), np.int32(runs), np.int32(size), np.float64(factor))
-        self.kernel("sums.cu", "add_parts")((-(-size * n // _THREADS),), (_THREADS,), (parts, *sizes, out))
-        return out
-
-    def sums(self, side: ChainSide, left: Any, right: Any) -> Floats:
-        """Return `products` here."""
-        found: Floats = self.cuda.cupy.asnumpy(self.products(side, left, right))
-        return found
-
-    def learn_psi_priors(self, rngs: Generators) -> None:
+    def learn_psi_priors(self, rngs: Generators, variance: float) -> None:
         """Learn psi's priors."""
-        items, psi = self.items, self.psi
-        cross, square = self.sums(items, items.features, psi), self.sums(items, psi, psi)
-        given = (self.slopes, self.precision, self.chains[0].psi_variance)
-        self.slopes, self.precision = learned_psi_priors(items.described, cross, square, *given, rngs)
+        items, psi, numpy = self.items, self.psi, self.cuda.cupy.asnumpy
+        sums = (numpy(self.products(left, psi, items.seen)) for left in (items.features, psi))
+        given = (self.slopes, self.precision, variance, rngs)
+        self.slopes, self.precision = learned_psi_priors(items.described, *sums, *given)
+
+    def products(self, left: Any, right: Any, weight: Any) -> Any:
+        """Return sums over rows of a weight times products of rows; `left` and `weight` may be the same for all."""
+        xp, n_rows = self.cuda.cupy, right.shape[1]
+        out = xp.zeros((len(self), left.shape[-1], self.size))
+        for first in range(0, n_rows, _CHUNK):
+            part = slice(first, first + _CHUNK)
+            some = left[..., part, :].astype(np.float64) * weight[..., part, None]
+            out += xp.matmul(xp.swapaxes(some, -1, -2), right[:, part].astype(np.float64))
+        return out
 
     # --- what is kept ---------------------------------------------------------------------------------------------
 
     def kept(self) -> list[Sample]:
         """Return the models of the states."""
-        xp, n_rows = self.cuda.cupy, len(self) * self.users.n_rows
-        on_grid = xp.empty(self.theta.shape, dtype=np.float32)
-        kernel = self.kernel("grid.cu", "put_on_grid")
-        kernel((-(-n_rows // _THREADS),), (_THREADS,), (self.theta, np.int64(n_rows), np.float64(STEPS), on_grid))
-        theta, noise = xp.asnumpy(on_grid), xp.asnumpy(self.noise).copy()
-        psi = self.levels.astype(np.float32)[xp.asnumpy(self.codes)]
-        numbers = {name: values.tolist() for name, values in self.numbers().items()}
+        xp, theta = self.cuda.cupy, self.theta.astype(np.float64)
+        theta /= theta.sum(axis=2, keepdims=True)
+        on_gpu = on_grid(theta.reshape(-1, self.size)).reshape(theta.shape)
+        kept = zip(xp.asnumpy(on_gpu), self.levels.astype(np.float32)[xp.asnumpy(self.codes)], strict=True)
+        noise, numbers = xp.asnumpy(self.noise).copy(), self.numbers()
         return [
-            Sample(theta[k], psi[k], noise[k], {name: values[k] for name, values in numbers.items()})
-            for k in range(len(self))
-        ]
-
-    def states(self) -> list[ChainState]:
-        """Return the states as chains on threads have them."""
-        numpy = self.cuda.cupy.asnumpy
-        theta, noise = on_simplex(numpy(self.theta)), numpy(self.noise).astype(np.float64)
-        psi = self.levels[numpy(self.codes)]
-        return [
-            replace(
-                state,
-                theta=theta[k],
-                psi=psi[k],
-                noise=noise[k],
-                psi_prior=replace(state.psi_prior, slopes=self.slopes[k], precision=self.precision[k]),
-                **self._priors_of(k),
-            )
-            for k, state in enumerate(self._given)
+            Sample(*model, noise[k], {name: float(values[k]) for name, values in numbers.items()})
+            for k, model in enumerate(kept)
         ]
 
     def numbers(self) -> dict[str, Floats]:
@@ -348,24 +300,6 @@ class GpuChains:
             return {"concentration": self.concentration}
         usual = np.sqrt(self.scale / self.shape)
         return {"concentration": self.concentration, "noise": usual, "noise_shape": self.shape}
-
-    def _priors_of(self, k: int) -> dict[str, Any]:
-        """Return what a state has of theta's prior and of the noise's."""
-        prior = replace(
-            self._given[k].theta_prior,
-            mean=self.located[k, 0],
-            slopes=self.located[k, 1:],
-            concentration=float(self.concentration[k]),
-            prior_draws=on_simplex(self.cuda.cupy.asnumpy(self.prior_draws[k])),
-        )
-        return {"theta_prior": prior, "scale": float(self.scale[k]), "shape": float(self.shape[k])}
-
-
-def on_simplex(theta: NDArray[np.float32]) -> Floats:
-    """Return distributions in double precision, whose sums are 1 there too."""
-    wide = theta.astype(np.float64)
-    total: Floats = wide / wide.sum(axis=-1, keepdims=True)
-    return total
 
 
 def _squares(rows: View) -> Floats:

@@ -1,9 +1,8 @@
-// Draws of one row by one warp: what `gibbs.py` does, number for number. Every lane goes the same way with the same stream.
+// Draws of one row by one warp: what `draws/gibbs.py` does, number for number. Every lane goes the same way with the same stream.
 #pragma once
 
 #include "lanes.cuh"
 
-#define EVERY_LANE 0xffffffffu
 #define TRIES 1000   // Proposals after which a rejection sampler gives up.
 #define NEVER -40.0  // A log weight so far below the best is never drawn.
 
@@ -23,27 +22,20 @@ __device__ inline double normal(unsigned long long& state) {
     return sqrt(-2.0 * log(a)) * cos(6.283185307179586 * b);
 }
 
-// A truncated normal for high >= 0, by rejection; where that fails, its most likely point.
+// A truncated normal for high >= 0, by rejection from a normal, from a flat or from an exponential one; where that fails, its
+// most likely point.
 __device__ inline double positive_or_wide(unsigned long long& state, double low, double high) {
-    const double near = low > 0.0 ? low : 0.0;
-    if (low <= 0.0 && high - low > 2.0) {
-        for (int t = 0; t < TRIES; ++t) {
+    const double near = low > 0.0 ? low : 0.0, rate = 0.5 * (low + sqrt(low * low + 4.0));
+    const bool wide = low <= 0.0 && high - low > 2.0, flat = low <= 0.0 || high * high - low * low < 4.0;
+    for (int t = 0; t < TRIES; ++t) {
+        if (wide) {
             const double x = normal(state);
             if (low <= x && x <= high) return x;
+            continue;
         }
-    } else if (low <= 0.0 || high * high - low * low < 4.0) {
-        for (int t = 0; t < TRIES; ++t) {
-            const double u = uniform(state), v = uniform(state);
-            const double x = low + u * (high - low);
-            if (log(v) <= 0.5 * (near * near - x * x)) return x;
-        }
-    } else {
-        const double rate = 0.5 * (low + sqrt(low * low + 4.0));
-        for (int t = 0; t < TRIES; ++t) {
-            const double u = uniform(state), v = uniform(state);
-            const double x = low - log(u) / rate;
-            if (x <= high && log(v) <= -0.5 * (x - rate) * (x - rate)) return x;
-        }
+        const double u = uniform(state), v = uniform(state), x = flat ? low + u * (high - low) : low - log(u) / rate;
+        const double worth = flat ? 0.5 * (near * near - x * x) : -0.5 * (x - rate) * (x - rate);
+        if (x <= high && log(v) <= worth) return x;
     }
     return near;
 }
@@ -70,19 +62,6 @@ __device__ inline double gamma_number(unsigned long long& state, double shape) {
     return shape * boost;
 }
 
-__device__ inline double lane_sum(double x) {
-    for (int o = 16; o; o >>= 1) x += __shfl_xor_sync(EVERY_LANE, x, o);
-    return x;
-}
-
-__device__ inline double lane_max(double x) {
-    for (int o = 16; o; o >>= 1) {
-        const double other = __shfl_xor_sync(EVERY_LANE, x, o);
-        x = other > x ? other : x;
-    }
-    return x;
-}
-
 // A place given log weights, `weight`[n] shared by the lanes, which are overwritten by their cumulated sums.
 __device__ inline int draw_level(double* weight, int n, unsigned long long& state) {
     const int lane = threadIdx.x & 31;
@@ -95,36 +74,39 @@ __device__ inline int draw_level(double* weight, int n, unsigned long long& stat
         const double below = k < n ? weight[k] - best : NEVER;
         double sum = below > NEVER ? exp(below) : 0.0;
         for (int o = 1; o < 32; o <<= 1) {
-            const double before = __shfl_up_sync(EVERY_LANE, sum, o);
+            const double before = __shfl_up_sync(ALL, sum, o);
             if (lane >= o) sum += before;
         }
         sum += carried;
-        carried = __shfl_sync(EVERY_LANE, sum, 31);
+        carried = __shfl_sync(ALL, sum, 31);
         if (k < n) weight[k] = sum;
     }
     const double goal = uniform(state) * carried;
     int place = 0;
     for (int first = 0; first < n; first += 32) {
         const int k = first + lane;
-        place += __popc(__ballot_sync(EVERY_LANE, k < n - 1 && weight[k] < goal));
+        place += __popc(__ballot_sync(ALL, k < n - 1 && weight[k] < goal));
     }
     __syncwarp();
     return place;
 }
 
-// Move mass between pairs of coordinates of one point on the simplex, in place: each move is a truncated normal.
-//
-// q[D * D], w[D], x[D] and slope[D] are shared by the lanes; slope becomes q x - w.
-__device__ inline void move_pairs(const double* q, const double* w, double* x, double* slope, unsigned long long& state,
-                                  int rounds) {
-    const int lane = threadIdx.x & 31;
+// Write q x - w to slope[D]; all are shared by the lanes.
+__device__ inline void find_slopes(const double* q, const double* w, const double* x, double* slope) {
     __syncwarp();
-    for (int d = lane; d < D; d += 32) {
+    for (int d = threadIdx.x & 31; d < D; d += 32) {
         double total = -w[d];
         for (int e = 0; e < D; ++e) total += q[d * D + e] * x[e];
         slope[d] = total;
     }
     __syncwarp();
+}
+
+// Move mass between pairs of coordinates of one point on the simplex, in place: each move is a truncated normal.
+__device__ inline void move_pairs(const double* q, const double* w, double* x, double* slope, unsigned long long& state,
+                                  int rounds) {
+    const int lane = threadIdx.x & 31;
+    find_slopes(q, w, x, slope);
     if (D == 1) return;
     for (int round = 0; round < rounds; ++round) {
         for (int i = 0; i < D; ++i) {

@@ -1,7 +1,7 @@
 """What a fitted model says, computed on a GPU: probabilities of many pairs, and the best items of many users.
 
-A model is one set of factors, or as many as there are draws. Scores are float64, so that lists are those of threads,
-ties included.
+A model is one set of factors, or as many as there are draws. Scores are products of matrices in float64, so that lists
+are those of threads, ties included.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ WORTH_PAIRS, WORTH_SCORES = 1 << 16, 1 << 22
 #: The longest list that is kept beside a warp.
 LONGEST_LIST = 256
 #: Pairs that are asked at once, and bytes of scores that are held.
-_PAIRS, _SCORES = 1 << 26, 1 << 32
+_PAIRS, _SCORES = 1 << 19, 1 << 32
 _WARPS = 8
 _ADVICE = "Predict without execution: set_params(execution=None)."
 
@@ -48,40 +48,24 @@ Lists = tuple[Rows, Floats, Floats | None]
 
 
 class GpuModel:
-    """A fitted model on a GPU, sent once and then asked; inside the context of the GPU.
-
-    Parameters
-    ----------
-    cuda : Cuda
-    fitted : Trained
-        One with factors.
-    """
+    """A fitted model on a GPU, sent once and then asked; inside the context of the GPU."""
 
     def __init__(self, cuda: Cuda, fitted: Trained) -> None:
-        self._cuda = cuda
-        self._cupy = cuda.cupy
-        self._fitted, factors = fitted, fitted.factors
+        self._cuda, self._cupy, self._fitted, factors = cuda, cuda.cupy, fitted, fitted.factors
         assert factors is not None
-        self._theta, self._psi = (self._cupy.asarray(side) for side in factors.whole())
-        self._hidden = factors.hidden
-        self._n_draws, _, self._size = self._theta.shape
-        self._n_items = len(fitted.items)
+        self._theta, self._psi = map(self._cupy.asarray, factors.whole())
+        self._hidden, self._n_items = factors.hidden, len(fitted.items)
 
     def at_rows(self, users: Rows, items: Rows) -> Floats:
         """Return the probabilities of aligned rows, the mean over draws where there are some."""
-        cupy = self._cupy
         out = np.empty(users.size)
-        kernel = self._cuda.kernel("products.cu", "mean_products", WIDE=int(self._theta.dtype == np.float64))
-        lengths = (np.int64(self._theta.shape[1]), np.int64(self._psi.shape[1]))
-        shape = (np.int32(self._n_draws), np.int32(self._size), *lengths, np.int32(self._hidden))
         for first in range(0, users.size, _PAIRS):
-            part = slice(first, min(first + _PAIRS, users.size))
-            n = part.stop - part.start
-            found = cupy.empty(n, dtype=np.float64)
-            known = self._fitted.known_rows(users[part], items[part])
-            pairs = (cupy.asarray(rows.astype(np.int32)) for rows in known)
-            kernel((-(-n // 256),), (256,), (np.int64(n), *shape, self._theta, self._psi, *pairs, found))
-            out[part] = cupy.asnumpy(found)
+            part = slice(first, first + _PAIRS)
+            own, other = map(self._cupy.asarray, self._fitted.known_rows(users[part], items[part]))
+            total = self._cupy.zeros(own.size)
+            for theta, psi in zip(self._theta, self._psi, strict=True):
+                total += self._said((theta[own].astype(np.float64) * psi[other]).sum(axis=1))
+            out[part] = self._cupy.asnumpy(self._cut(total / len(self._theta)))
         return out
 
     def lists(self, users: Rows, hidden: Rows, rules: ListRules) -> Lists:
@@ -91,11 +75,11 @@ class GpuModel:
         chosen, shown = np.empty((users.size, k), dtype=np.int64), np.empty((users.size, k))
         lower = None if rules.lower is None else np.empty((users.size, k))
         rank = self._ranking(rules, k)
-        said = self._n_draws if lower is not None else 1
+        said = len(self._theta) if lower is not None else 1
         some = max(1, min(_SCORES, self._cuda.budget() // 4) // (8 * self._n_items * (said + 4)))
         known, _ = self._fitted.known_rows(users, np.empty(0, dtype=np.int64))
         for first in range(0, users.size, some):
-            part = slice(first, min(first + some, users.size))
+            part = slice(first, first + some)
             mean, other = self._scores(cupy.asarray(known[part]), rules.lower)
             best = rank(mean if other is None else other, hidden[part])
             places = cupy.maximum(best, 0).astype(np.int64)
@@ -108,12 +92,11 @@ class GpuModel:
     def _ranking(self, rules: ListRules, k: int) -> Any:
         """Return a function from scores, and whose observations to leave out, to the best items of each row."""
         cupy, seen = self._cupy, rules.seen
-        table = (cupy.asarray(seen.indptr), np.int64(seen.indptr.size - 1))
         # One more entry, so that a search past the last finds something that is no item.
         entries = cupy.asarray(np.append(seen.indices, -1).astype(np.int32))
-        common = (entries, cupy.asarray(rules.counts.astype(np.int32)), np.int32(rules.min_count), np.int32(k))
-        kernel = self._cuda.kernel("ranking.cu", "best_items")
-        room = 8 * _WARPS * (k + (k + 1) // 2)
+        table = (cupy.asarray(seen.indptr), np.int64(seen.indptr.size - 1), entries)
+        common = (cupy.asarray(rules.counts.astype(np.int32)), np.int32(rules.min_count), np.int32(k))
+        kernel, room = self._cuda.kernel("lists.cu", "best_items", KEPT=1), 8 * _WARPS * (k + (k + 1) // 2)
 
         def rank(scores: Any, hidden: Rows) -> Any:
             best = cupy.empty((len(hidden), k), dtype=np.int32)
@@ -126,7 +109,7 @@ class GpuModel:
 
     def _scores(self, users: Any, lower: float | None) -> tuple[Any, Any]:
         """Return the mean over draws of all items for some users, and what all but a share of the draws exceed."""
-        cupy, draws, items = self._cupy, self._n_draws, slice(self._n_items)
+        cupy, draws, items = self._cupy, len(self._theta), slice(self._n_items)
         if lower is None:
             total = cupy.zeros((len(users), self._n_items))
             for theta, psi in zip(self._theta, self._psi, strict=True):
@@ -134,16 +117,15 @@ class GpuModel:
             return self._cut(total / draws), None
         theta = self._theta[:, users].astype(np.float64)
         said = self._said(cupy.ascontiguousarray(theta @ self._psi[:, items].transpose(0, 2, 1).astype(np.float64)))
-        place = lower * (draws - 1)
-        low = cupy.empty((len(users), self._n_items), dtype=np.float64)
-        kernel = self._cuda.kernel("averages.cu", "low_quantile", KEPT=min(int(place) + 2, draws))
+        place, low = lower * (draws - 1), cupy.empty((len(users), self._n_items))
+        kernel = self._cuda.kernel("lists.cu", "low_quantile", KEPT=min(int(place) + 2, draws))
         kernel((-(-low.size // 256),), (256,), (np.int64(low.size), np.int32(draws), np.float64(place), said, low))
         return self._cut(said.mean(axis=0)), self._cut(low)
 
     def _said(self, products: Any) -> Any:
         """Return what each model says: its products, or in their place the chances of a yes that they mean."""
         if self._hidden:
-            kernel = self._cuda.kernel("products.cu", "chances_of_yes", WIDE=1)
+            kernel = self._cuda.kernel("lists.cu", "chances_of_yes", KEPT=1)
             kernel((-(-products.size // 256),), (256,), (np.int64(products.size), products))
         return products
 
@@ -164,14 +146,11 @@ def lists_at_once(execution: Any, fitted: Trained, users: Rows, hidden: Rows, ru
 
     A GPU makes them where they are many, and not too long. What the users `hidden` were observed with is left out.
     """
-    if (
-        not isinstance(execution, Cuda)
-        or rules.n > LONGEST_LIST
-        or users.size * rules.counts.size * _models(fitted) < WORTH_SCORES
-    ):
+    if not isinstance(execution, Cuda) or rules.n > LONGEST_LIST:
         return None
-    if rules.lower is not None and (fitted.item_known & ~fitted.item_seen).any():
-        # Where attributes place an item is one thing, and how far from there it may be another.
+    # Where attributes place an item is one thing, and how far from there it may be another.
+    placed = rules.lower is not None and bool((fitted.item_known & ~fitted.item_seen).any())
+    if placed or users.size * rules.counts.size * _models(fitted) < WORTH_SCORES:
         return None
     with execution as cuda, cuda.guarded(_ADVICE):
         return GpuModel(cuda, fitted).lists(users, hidden, rules)

@@ -112,7 +112,7 @@ __device__ inline int descend(const float* q, float x[K], float g[K], int mine, 
 // Solve rows whose segments are `segments`[row] to [row + 1] less `offset`; write x, its value, and its gap over the scale of
 // the row's data. A row that does not get better stays as it is.
 extern "C" __global__ void pairwise_descent(long long n_rows, const long long* segments, long long offset,
-                                            const float* gram, const float* moment, const double* base,
+                                            const double* gram, const double* moment, const double* base,
                                             const double* pull, const float* start, float tol, int max_iter, float* out,
                                             double* values, float* gaps) {
     extern __shared__ float shared[];
@@ -125,9 +125,9 @@ extern "C" __global__ void pairwise_descent(long long n_rows, const long long* s
     float* m = q + P * P;
     float* point = m + P;
     load_row<G>(gram, moment, segments[row] - offset, segments[row + 1] - offset, base, pull, mine, q, m);
-    float x[K], g[K], first[K];
+    float x[K], g[K];
 #pragma unroll
-    for (int k = 0; k < K; ++k) first[k] = x[k] = mine + G * k < D ? start[row * P + mine + G * k] : 0.f;
+    for (int k = 0; k < K; ++k) x[k] = mine + G * k < D ? start[row * P + mine + G * k] : 0.f;
     const double old = refresh(q, m, x, point, g, mine);
     double reached = old;
     float gap = 0.f;
@@ -146,7 +146,7 @@ extern "C" __global__ void pairwise_descent(long long n_rows, const long long* s
     if (top + group >= n_rows) return;
 #pragma unroll
     for (int k = 0; k < K; ++k)
-        if (mine + G * k < P) out[row * P + mine + G * k] = worse ? first[k] : x[k];
+        if (mine + G * k < P) out[row * P + mine + G * k] = worse ? start[row * P + mine + G * k] : x[k];
     for (int d = G * K + mine; d < P; d += G) out[row * P + d] = 0.f;
     if (mine == 0) {
         values[row] = worse ? old : reached;

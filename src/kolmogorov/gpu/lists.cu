@@ -1,5 +1,38 @@
-// The best items of every user by their scores. A warp a user.
-#define ALL 0xffffffffu
+// Lists of items: what draws mean, what most of them exceed, and the best items of every user.
+#include "lanes.cuh"
+
+#define ROOT_PI 1.772453850905516
+#define FEW 64  // numbers that a thread holds in registers
+
+// Put chances of a yes in the place of what models say, as in `draws/gibbs.py`.
+extern "C" __global__ void chances_of_yes(long long n, double* said) {
+    const long long k = blockIdx.x * (long long)blockDim.x + threadIdx.x;
+    if (k < n) said[k] = 0.5 * erfc(ROOT_PI * (0.5 - said[k]));
+}
+
+// The quantile of `said`[draws, n] over draws, at `place` counted from the smallest, between neighbours by a straight line.
+// The KEPT smallest of what draws say of a pair are kept in order, a thread a pair.
+extern "C" __global__ void low_quantile(long long n, int draws, double place, const double* said, double* out) {
+    const long long k = blockIdx.x * (long long)blockDim.x + threadIdx.x;
+    if (k >= n) return;
+    double least[KEPT];
+#pragma unroll(KEPT <= FEW ? KEPT : 1)
+    for (int j = 0; j < KEPT; ++j) least[j] = 1e300;
+    for (int draw = 0; draw < draws; ++draw) {
+        double value = said[draw * n + k];
+        if (value >= least[KEPT - 1]) continue;
+        // It goes down the row and leaves the smaller of two in every place.
+#pragma unroll(KEPT <= FEW ? KEPT : 1)
+        for (int j = 0; j < KEPT; ++j) {
+            const double low = fmin(least[j], value);
+            value = fmax(least[j], value);
+            least[j] = low;
+        }
+    }
+    // The last two that are kept are the neighbours, or the same where there is one draw.
+    const double below = least[KEPT > 1 ? KEPT - 2 : 0];
+    out[k] = below + (place - (long long)place) * (least[KEPT - 1] - below);
+}
 
 // Whether an item stands before another: by score, then by observations, then by its number.
 __device__ inline bool comes_before(double score, int count, int item, double other_score, int other_count, int other) {
