@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 import time
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,9 @@ from kolmogorov.draws.priors import NoisePrior, pattern_features, redrawn_shape,
 from kolmogorov.draws.start import plain_start, started
 from kolmogorov.gpu.cuda import Cuda
 from kolmogorov.gpu.draws import GpuChains
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+from helpers.gpu_states import states_of  # noqa: E402
 
 LEVELS, TWO = np.arange(-5, 11) / 5.0, np.array([0.0, 1.0])
 #: Numbers of events, whether entries have weights and what is not observed has one, and values.
@@ -120,7 +124,7 @@ def same_sweep(cuda: Cuda, table: Observations, size: int, unobserved: float, le
         batches = [GpuChains(cuda, [chain, chain], [state, state]) for _ in range(2)]
         for batch in batches:
             batch.sweep(6, learning=True)
-        (ours, twin), (again, _) = (batch.states() for batch in batches)
+        (ours, twin), (again, _) = (states_of(batch, [state, state]) for batch in batches)
         residual, mass = chain.residuals(ours.theta, ours.psi, table.rows), chain.mass
     same = all(
         np.array_equal(getattr(ours, name), getattr(other, name))
@@ -186,7 +190,7 @@ def same_hidden(cuda: Cuda, ratings: Observations, size: int = 8) -> bool:
     batches = [GpuChains(cuda, [chain, chain], [state, state]) for _ in range(2)]
     for batch in batches:
         batch.sweep(41, learning=True)
-    (ours, twin), (again, _) = (batch.states() for batch in batches)
+    (ours, twin), (again, _) = (states_of(batch, [state, state]) for batch in batches)
     same = all(
         np.array_equal(getattr(ours, name), getattr(other, name))
         for name in ("theta", "psi")

@@ -41,7 +41,7 @@ def fitted(request, split):
         )
     model = MODELS[request.param]().fit(train)
     if request.param == "yes and no, hidden":
-        assert model.posterior_.hidden
+        assert model.posterior_.kind.hidden
     return model, train, test
 
 

@@ -240,11 +240,12 @@ class GpuChains:
         users, numpy = self.users, self.cuda.cupy.asnumpy
         cross = numpy(self.products(users.features, self.theta, users.seen))
         squares = np.trace(numpy(self.products(self.theta, self.theta, users.seen)), axis1=1, axis2=2)
-        located = located_thetas if self.unobserved else shrunk_thetas
-        self.located = located(users.described, cross, squares)
+        # Where only yes is recorded the pattern is the answers, and would be believed beside them.
+        known = users.described
+        self.located = located_thetas(known, cross) if self.unobserved else shrunk_thetas(known, cross, squares)
         if self.chains[0].concentration is None:
             self.concentration = stepped_concentration(
-                users.described, self.located, cross, squares, self.concentration, self._distances(index)
+                known, self.located, cross, squares, self.concentration, self._distances(index)
             )
         self.learn_psi_priors(rngs, self.chains[0].psi_variance)
 
@@ -266,9 +267,9 @@ class GpuChains:
     def learn_psi_priors(self, rngs: Generators, variance: float) -> None:
         """Learn psi's priors."""
         items, psi, numpy = self.items, self.psi, self.cuda.cupy.asnumpy
-        sums = (numpy(self.products(left, psi, items.seen)) for left in (items.features, psi))
+        cross, square = (numpy(self.products(left, psi, items.seen)) for left in (items.features, psi))
         given = (self.slopes, self.precision, variance, rngs)
-        self.slopes, self.precision = learned_psi_priors(items.described, *sums, *given)
+        self.slopes, self.precision = learned_psi_priors(items.described, cross, square, *given)
 
     def products(self, left: Any, right: Any, weight: Any) -> Any:
         """Return sums over rows of a weight times products of rows; `left` and `weight` may be the same for all."""
