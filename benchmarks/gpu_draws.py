@@ -26,7 +26,7 @@ from kolmogorov.gpu.cuda import Cuda
 from kolmogorov.gpu.draws import GpuChains
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
-from helpers.gpu_states import states_of  # noqa: E402
+from helpers.gpu_states import states_of
 
 LEVELS, TWO = np.arange(-5, 11) / 5.0, np.array([0.0, 1.0])
 #: Numbers of events, whether entries have weights and what is not observed has one, and values.
