@@ -216,7 +216,7 @@ def test_sparse_formats_that_hide_zeros_and_complex_values_are_refused():
             Observations.from_scipy(kind(np.eye(2)))
     with pytest.raises(DataError, match="real numbers, got complex"):
         Observations.from_arrays([1], [1], [1j])
-    with pytest.raises(ParameterError, match="maximum must be a number"):
+    with pytest.raises(ParameterError, match="'maximum' must be a finite number or None, got 'five'"):
         Observations.from_arrays([1], [1], [1], maximum="five")
     with pytest.raises(ParameterError, match="'backend' must be one of"):
         Observations.from_arrays([1], [1], [1]).to_frame("nonsense")

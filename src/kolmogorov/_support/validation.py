@@ -52,8 +52,8 @@ def integer(minimum: int, maximum: int = 2**63 - 1) -> Requirement:
 
 def real(minimum: float, maximum: float = math.inf) -> Requirement:
     """A finite real number not below `minimum`, nor above `maximum`."""
-    bounded = f"a number from {minimum:g} to {maximum:g}"
-    words = bounded if math.isfinite(maximum) else f"a finite number >= {minimum:g}"
+    least = "a finite number" if minimum == -math.inf else f"a finite number >= {minimum:g}"
+    words = f"a number from {minimum:g} to {maximum:g}" if math.isfinite(maximum) else least
     return Requirement(words, lambda value: _is_real(value) and minimum <= float(value) <= maximum)
 
 

@@ -25,8 +25,8 @@ from kolmogorov.data.provenance import Provenance
 from kolmogorov.data.scale import Place, Scale, Terms
 from kolmogorov.data.sources import columns_of, is_table
 from kolmogorov.data.values import Notation, UnreadableError, numbers_of
-from kolmogorov.data.view import Entries, View, duplicate, filled, fingerprint_of, nothing_there, transposed
-from kolmogorov.data.vocabulary import Vocabulary, in_array, one_dimensional
+from kolmogorov.data.view import Entries, View, duplicate, fingerprint_of, nothing_there, transposed
+from kolmogorov.data.vocabulary import Coder, Vocabulary, in_array, one_dimensional
 from kolmogorov.errors import DataError, ParameterError
 
 By = Literal["entry", "user", "leave_one_out"]
@@ -112,8 +112,9 @@ class Observations:
         Observations: 3 of 2 users × 2 items (75.0% observed), p = r / 5
         """
         told = Terms(**options)
-        names = [Vocabulary.index(raw, what) for raw, what in ((users, "user"), (items, "item"))]
-        return cls.of_rows(*names[0], *names[1], values, told, weights)
+        return cls.of_rows(
+            *Vocabulary.index(users, "user"), *Vocabulary.index(items, "item"), values, told, weights=weights
+        )
 
     @classmethod
     def of_rows(
@@ -123,12 +124,12 @@ class Observations:
         items: Vocabulary,
         partner: NDArray[Any],
         values: Any,
-        told: Terms | None = None,
+        told: Terms,
+        *,
         weights: Any = None,
         place: Place = in_array,
     ) -> Observations:
         """Make observations of users and items that are row numbers already."""
-        told = Terms() if told is None else told
         ratings = numbers_in(values, "value", place)
         mass = np.empty(0) if weights is None else numbers_in(weights, "weight", place)
         sizes = {"users": own.size, "items": partner.size, "values": ratings.size}
@@ -138,8 +139,7 @@ class Observations:
             raise DataError(f"Arrays must have one entry per observation, got {counts}.")
         if not ratings.size:
             raise nothing_there("here")
-        extent = told.check(ratings, mass if mass.size else None, place)
-        scale = told.scale_between(extent)
+        scale = told.scale_between(told.check(ratings, mass if mass.size else None, place))
         entries = Entries(own, partner, scale.probability(ratings), mass)
         return cls.assembled(users, items, entries, scale, told.merging, place)
 
@@ -153,13 +153,9 @@ class Observations:
             pair = users.ids.item(entries.own[first]), items.ids.item(entries.partner[first])
             return duplicate(*pair, place(first), place(second))
 
-        kinds = [np.int32 if len(names) < 2**31 else np.int64 for names in (users, items)]
-        found = Entries(
-            entries.own.astype(kinds[0], copy=False),
-            entries.partner.astype(kinds[1], copy=False),
-            entries.values,
-            entries.weights,
-        ).sorted(len(users), len(items), merging, complain)
+        own, partner = (rows.astype(np.int32, copy=False) for rows in (entries.own, entries.partner))
+        found = Entries(own, partner, entries.values, entries.weights)
+        found = found.sorted(len(users), len(items), merging, complain)
         return cls(users, items, found.view(len(users)), scale)
 
     @classmethod
@@ -209,7 +205,7 @@ class Observations:
                 f"The format '{matrix.format}' does not tell stored zeros from padding. Convert the matrix to csr."
             )
         table = matrix.tocoo()
-        return cls._of_cells(table.row, table.col, table.data, table.shape, weights, Terms(**options))
+        return cls._of_cells(table.row, table.col, table.data, table.shape, Terms(**options), weights)
 
     @classmethod
     def from_dense(cls, table: Any, *, weights: Any = None, **options: Any) -> Observations:
@@ -227,15 +223,15 @@ class Observations:
         row, column = np.nonzero(~np.isnan(array))
         if not row.size:
             raise DataError("There are no observations: every cell of the table is NaN or there are no cells.")
-        return cls._of_cells(row, column, array[row, column], array.shape, weights, told)
+        return cls._of_cells(row, column, array[row, column], array.shape, told, weights)
 
     @classmethod
-    def _of_cells(cls, row: Any, column: Any, values: Any, shape: Any, weights: Any, told: Terms) -> Observations:
+    def _of_cells(cls, row: Any, column: Any, values: Any, shape: Any, told: Terms, weights: Any) -> Observations:
         def place(position: int) -> str:
             return f"cell ({row[position]}, {column[position]})"
 
-        names = Vocabulary.range(shape[0]), Vocabulary.range(shape[1])
-        return cls.of_rows(names[0], row, names[1], column, values, told, weights, place)
+        users, items = map(Vocabulary.range, shape)
+        return cls.of_rows(users, row, items, column, values, told, weights=weights, place=place)
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], verify: bool = True) -> Observations:
@@ -395,8 +391,7 @@ class Observations:
         """Return the same ratings as probabilities on another scale; they must fit into it."""
         if scale == self.scale:
             return self
-        view = View(self.rows.indptr, self.rows.indices, self.scale.converted(self.values, scale), self.rows.weights)
-        return self.over(rows=view, scale=scale)
+        return self.over(rows=self.rows.with_values(self.scale.converted(self.values, scale)), scale=scale)
 
     def subset(self, chosen: NDArray[np.bool_]) -> Observations:
         """Keep the chosen entries (a mask in the order of `values`); ids and scale stay.
@@ -422,7 +417,11 @@ class Observations:
         array([[0., 1.],
                [1., 0.]])
         """
-        return Observations(self.users, self.items, filled(self.rows, self.n_items), self.scale)
+        values = np.zeros((self.n_users, self.n_items))
+        values[self.user_rows(), self.item_rows()] = self.values
+        indptr = np.arange(self.n_users + 1, dtype=np.int64) * self.n_items
+        indices = np.tile(np.arange(self.n_items, dtype=np.int32), self.n_users)
+        return Observations(self.users, self.items, View(indptr, indices, values.ravel(), np.empty(0)), self.scale)
 
     def split(
         self, test_size: float = 0.2, random_state: Any = None, *, by: By = "entry"
@@ -450,20 +449,34 @@ class Observations:
         check_share(test_size)
         if not len(self):
             raise nothing_there("to split")
-        draws = generator(random_state)
+        draws, counts = generator(random_state), self.rows.counts
+        chosen = np.zeros(len(self), dtype=bool)
         if by == "entry":
             n_test = round(test_size * len(self))
             if not 0 < n_test < len(self):
                 raise DataError(f"A test share of {test_size:g} of {len(self)} observation(s) leaves one part empty.")
-            chosen = np.zeros(len(self), dtype=bool)
             chosen[draws.permutation(len(self))[:n_test]] = True
         else:
-            chosen = held_out_of_each(self.rows.indptr, None if by == "leave_one_out" else test_size, draws)
+            # Never all of a row.
+            wanted = np.minimum(1 if by == "leave_one_out" else np.round(test_size * counts), counts - 1).clip(0)
+            if not wanted.any():
+                raise DataError(
+                    "No user has enough observations to hold some out and keep others; the test part is empty."
+                )
+            owner = self.user_rows()
+            # In each row the entries that come last in this order are held out.
+            order = np.lexsort((draws.random(len(self)), owner))
+            chosen[order] = self.rows.indptr[1:][owner] - np.arange(len(self)) <= wanted[owner]
         return self.subset(~chosen), self.subset(chosen)
 
     def folds(self, k: int = 5, random_state: Any = None) -> Iterator[tuple[Observations, Observations]]:
         """Yield k pairs (train, test) in which every entry is tested once."""
-        part = fold_numbers(len(self), k, random_state)
+        if not isinstance(k, numbers.Integral) or k < 2:
+            raise ParameterError(f"k must be a whole number of at least 2, got {k!r}.")
+        if len(self) < k:
+            raise DataError(f"{len(self)} observation(s) cannot be dealt into {k} folds.")
+        part = np.empty(len(self), dtype=np.uint8 if k < 256 else np.int64)
+        part[generator(random_state).permutation(len(self))] = np.arange(len(self)) % k
         return ((self.subset(part != fold), self.subset(part == fold)) for fold in range(k))
 
 
@@ -473,36 +486,10 @@ def _reopened(path: Path, fingerprint: str, names: tuple[Vocabulary, Vocabulary]
     return Observations(users, items, table.rows, table.scale, table.source, packed=table)
 
 
-def held_out_of_each(indptr: NDArray[np.int64], share: float | None, draws: Any) -> NDArray[np.bool_]:
-    """Choose a share of every row's entries at random, and never all; without a share one of each."""
-    counts = np.diff(indptr)
-    wanted = np.minimum(1 if share is None else np.round(share * counts), counts - 1).clip(0)
-    if not wanted.any():
-        raise DataError("No user has enough observations to hold some out and keep others; the test part is empty.")
-    owner = np.repeat(np.arange(counts.size), counts)
-    # In each row the entries that come last in this order are held out.
-    order = np.lexsort((draws.random(owner.size), owner))
-    place = np.empty(owner.size, dtype=np.int64)
-    place[order] = np.arange(owner.size)
-    chosen: NDArray[np.bool_] = indptr[1:][owner] - place <= wanted[owner]
-    return chosen
-
-
 def check_share(test_size: Any) -> None:
     """Refuse what is no share of the entries."""
     if not isinstance(test_size, numbers.Real) or not 0.0 < float(test_size) < 1.0:
         raise ParameterError(f"test_size must be a share between 0 and 1, got {test_size!r}.")
-
-
-def fold_numbers(n: int, k: int, random_state: Any) -> NDArray[Any]:
-    """Deal n entries into k random parts of nearly equal size; return each entry's part."""
-    if not isinstance(k, numbers.Integral) or k < 2:
-        raise ParameterError(f"k must be a whole number of at least 2, got {k!r}.")
-    if n < k:
-        raise DataError(f"{n} observation(s) cannot be dealt into {k} folds.")
-    part = np.empty(n, dtype=np.uint8 if k < 256 else np.int64)
-    part[generator(random_state).permutation(n)] = np.arange(n) % k
-    return part
 
 
 # --- arrays that people hand in ---------------------------------------------------------------------------------------
@@ -512,26 +499,23 @@ def numbers_in(raw: Any, what: str, place: Place) -> Floats:
     """Return a one-dimensional array of numbers, or of texts that are numbers or yes and no."""
     array = one_dimensional(raw, f"The {what}s")
     _refuse_kind(array, f"The {what}s")
-    if array.dtype.kind in "UTO" and any(isinstance(cell, str) for cell in array.tolist()):
+    cells = array.tolist() if array.dtype.kind in "UTO" else []
+    if any(isinstance(cell, str) for cell in cells):
+        coder = Coder()
+        codes = [coder[str(cell)] for cell in cells]
         try:
-            texts, codes = np.unique([str(cell) for cell in array.tolist()], return_inverse=True)
-            first = np.argsort([int(np.argmax(codes == k)) for k in range(texts.size)])
-            found = numbers_of([str(texts[k]) for k in first], Notation())
-            table = np.empty(texts.size)
-            table[first] = found.numbers
-            return table[codes]
+            return numbers_of(list(coder), Notation()).numbers[codes]
         except UnreadableError as error:
-            place_of = place(int(np.argmax(codes == first[error.at])))
-            raise DataError(f"{place_of}: {what} {error.complaint}") from None
+            raise DataError(f"{place(codes.index(error.at))}: {what} {error.complaint}") from None
     try:
-        numbers_ = array.astype(np.float64, copy=False)
+        found = array.astype(np.float64, copy=False)
     except (TypeError, ValueError):
-        at, cell = _first_no_number(array)
-        raise DataError(f"{place(at)}: {what} must be a number, got {cell!r}.") from None
-    if np.isnan(numbers_).any():
-        at = int(np.argmax(np.isnan(numbers_)))
+        at = next((k for k, cell in enumerate(cells) if not hasattr(cell, "__float__")), 0)
+        raise DataError(f"{place(at)}: {what} must be a number, got {array[at : at + 1].tolist()[0]!r}.") from None
+    if np.isnan(found).any():
+        at = int(np.argmax(np.isnan(found)))
         raise DataError(f"{place(at)}: {what} must be finite, got {array[at]}.")
-    return numbers_
+    return found
 
 
 def dense_of(raw: Any) -> Floats:
@@ -548,15 +532,11 @@ def dense_of(raw: Any) -> Floats:
     expected = "Expected a table of numbers with one row per user and one column per item, and NaN for missing entries"
     if raw is None or isinstance(raw, (str, bytes, Iterator, Mapping, set)) or np.isscalar(raw):
         raise DataError(f"{expected}, got {'None' if raw is None else f'a {type(raw).__name__}'}.")
-    if isinstance(raw, np.ma.MaskedArray):
-        hidden = np.ma.getmaskarray(raw)
-        array = np.full(raw.shape, np.nan)
-        _refuse_kind(raw.data, "The cells of the table")
-        array[~hidden] = raw.data[~hidden].astype(np.float64)
-        return array
     try:
         cells = np.asarray(raw)
         _refuse_kind(cells, "The cells of the table")
+        if isinstance(raw, np.ma.MaskedArray):
+            cells = np.ma.filled(raw.astype(object), np.nan)
         array = cells.astype(np.float64, copy=False)
     except DataError:
         raise
@@ -582,16 +562,15 @@ def _cells_of(frame: Any) -> Floats:
             f"kolmogorov.read_ratings(df{'' if 'value' in usual else ', implicit=True'})."
         )
     array = np.full((len(columns[0]) if columns else 0, len(columns)), np.nan)
-    for at, (name, column) in enumerate(zip(source.names, columns, strict=True)):
+    for at, column in enumerate(columns):
         try:
             array[:, at] = pa.array(column, pa.float64(), from_pandas=True).to_numpy(zero_copy_only=False)
         except (pa.ArrowException, TypeError, ValueError):
-            cell = next(
-                cell for cell in column if isinstance(cell, str) or not isinstance(cell, (numbers.Real, type(None)))
-            )
+            cell = next(cell for cell in column if not isinstance(cell, (numbers.Real, type(None))))
             raise NotNumbersError(
-                f"Expected a table of numbers; column {name!r} holds {cell!r}. kolmogorov.read_ratings(df, wide=True) "
-                "takes the first column, or an index of texts, for the users, and reads words such as yes and no."
+                f"Expected a table of numbers; column {source.names[at]!r} holds {cell!r}. "
+                "kolmogorov.read_ratings(df, wide=True) takes the first column, or an index of texts, for the users, "
+                "and reads words such as yes and no."
             ) from None
     return array
 
@@ -600,15 +579,6 @@ def _refuse_kind(array: NDArray[Any], what: str) -> None:
     kinds = {"c": "complex ones (Complex data not supported)", "m": "durations", "M": "dates", "V": "records"}
     if array.dtype.kind in kinds:
         raise DataError(f"{what} must be real numbers, got {kinds[array.dtype.kind]}.")
-
-
-def _first_no_number(array: NDArray[Any]) -> tuple[int, Any]:
-    for position, cell in enumerate(array.ravel().tolist()):
-        try:
-            float(cell)
-        except (TypeError, ValueError):
-            return position, cell
-    return 0, None
 
 
 # --- what there is to learn -------------------------------------------------------------------------------------------
@@ -690,5 +660,4 @@ def liked(table: Observations, likes: float | None = None) -> Observations:
     [1.0, 1.0, 1.0, 0.0, 0.0, 0.0]
     """
     yes = reaching(table.values, least_like(table) if likes is None else likes).astype(np.float64)
-    view = View(table.rows.indptr, table.rows.indices, yes, table.rows.weights)
-    return Observations(table.users, table.items, view, Scale(0.0, 1.0))
+    return Observations(table.users, table.items, table.rows.with_values(yes), Scale(0.0, 1.0))

@@ -60,6 +60,10 @@ class View:
         weights = self.weights[mask] if self.weights.size else self.weights
         return View(kept[self.indptr], self.indices[mask], self.values[mask], weights)
 
+    def with_values(self, values: Floats) -> View:
+        """Return the same entries with other values."""
+        return View(self.indptr, self.indices, values, self.weights)
+
     @property
     def counts(self) -> NDArray[np.int64]:
         """Entries per row."""
@@ -148,15 +152,6 @@ def transposed(view: View, n_columns: int) -> View:
     own = view.owners(0, view.indptr.size - 1)
     weights = view.weights[order] if view.weights.size else view.weights
     return View(indptr, own[order], view.values[order], weights)
-
-
-def filled(view: View, n_columns: int) -> View:
-    """Return the whole table: what has no entry is 0."""
-    n_rows = view.indptr.size - 1
-    values = np.zeros(n_rows * n_columns)
-    values[view.owners(0, n_rows).astype(np.int64) * n_columns + view.indices] = view.values
-    indices = np.tile(np.arange(n_columns, dtype=np.int32), n_rows)
-    return View(np.arange(n_rows + 1, dtype=np.int64) * n_columns, indices, values, np.empty(0))
 
 
 Duplicates = Literal["error", "mean", "last"]
