@@ -24,9 +24,9 @@ from kolmogorov.data.packed import PackedTable, open_table, packed_subset
 from kolmogorov.data.provenance import Provenance
 from kolmogorov.data.scale import Place, Scale, Terms
 from kolmogorov.data.sources import columns_of, is_table
-from kolmogorov.data.values import Notation, UnreadableError, numbers_of
+from kolmogorov.data.values import Coder, Notation, UnreadableError, numbers_of
 from kolmogorov.data.view import Entries, View, duplicate, fingerprint_of, nothing_there, transposed
-from kolmogorov.data.vocabulary import Coder, Vocabulary, in_array, one_dimensional
+from kolmogorov.data.vocabulary import Vocabulary, in_array, one_dimensional
 from kolmogorov.errors import DataError, ParameterError
 
 By = Literal["entry", "user", "leave_one_out"]
