@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from kolmogorov._support.typing import Floats
 from kolmogorov._support.validation import suggestion
 from kolmogorov.data.sources import Source, TextSource
-from kolmogorov.data.values import BLANK_WORDS, PAIR_OF, Notation, looks_like_number, text_of
+from kolmogorov.data.values import BLANK_WORDS, PAIR_OF, looks_like_number, text_of
 from kolmogorov.data.vocabulary import is_whole
 from kolmogorov.errors import DataError, ParameterError
 
@@ -51,8 +51,6 @@ ID_NAMES = ("id", "key", "code")
 _MOST_LISTED = 12
 #: Rows that are looked at where the kind of table is in doubt, and cells that tell what is in a column.
 _LOOKED_AT, _TELLING = 1_000, 8
-#: Columns of a wide table, at most: each is looked at by itself.
-_MOST_ITEMS = 1_000_000
 #: A code such as 99 lies beyond so many times the other values, is rare, and those are few and whole.
 _FAR, _RARE, _FEW = 3.0, 0.1, 12
 
@@ -120,21 +118,20 @@ def usual_columns(names: Sequence[Any], known: Mapping[str, Any] | None = None) 
     return found | {role: list(names).index(name) for role, name in told.items()}
 
 
-def pick_columns(
-    names: Sequence[Any], told: Reading, source: str, roles: Sequence[str] = ROLES, *, by_place: bool = True
-) -> dict[str, int]:
-    """Return the column of each role; without `by_place` one is only taken by its name, as in a frame."""
+def pick_columns(source: Source, told: Reading, roles: Sequence[str]) -> dict[str, int]:
+    """Return the column of each role; in a frame one is only taken by its name, in a file by its place as well."""
+    names = source.names
     asked = {role: told.asked[role] for role in (*roles, *(["weight"] if "value" in roles else []))}
-    chosen = {role: position_of(names, at, role, source) for role, at in asked.items() if at is not None}
+    chosen = {role: position_of(source, at, role) for role, at in asked.items() if at is not None}
     for role in (role for role in roles if role not in chosen):
         found = [at for at in candidates(names, role) if at not in chosen.values()]
         if told.known.get(role) in names:
-            chosen[role] = position_of(names, told.known[role], role, source)
+            chosen[role] = position_of(source, told.known[role], role)
         elif len(found) > 1:
             shown = " or ".join(repr(str(names[at])) for at in found)
             twins = [str(name).strip() for name in names].count(str(names[found[0]]).strip()) > 1
             said = found[0] if twins else str(names[found[0]])
-            raise DataError(f"{source}: which column is the {role}, {shown}? Say {role}={said!r}.")
+            raise DataError(f"{source.name}: which column is the {role}, {shown}? Say {role}={said!r}.")
         elif found:
             chosen[role] = found[0]
     # What is left goes by its place among the columns that are no times and no row numbers.
@@ -144,7 +141,7 @@ def pick_columns(
         free = [at for at in places[ROLES.index(role) :][:1] if at not in chosen.values()]
         if told.wide:
             free = free or [at for at in range(len(names)) if at not in chosen.values()]
-        if free and (by_place or told.wide):
+        if free and (told.wide or source.path is not None):
             chosen[role] = free[0]
         elif role != "value" or not told.implicit:
             more = " If it has one row per user and one column per item, say wide=True."
@@ -153,28 +150,28 @@ def pick_columns(
             elif told.wide or len(places) < 4:
                 more = ""
             name = f" Name it with {role}=." if role != "value" or len(places) > 2 else ""
-            raise DataError(f"{source}: which column is the {role}? It has: {listed(names)}.{name}{more}")
+            raise DataError(f"{source.name}: which column is the {role}? It has: {listed(names)}.{name}{more}")
     return {role: chosen[role] for role in (*ROLES, "weight") if role in chosen}
 
 
-def position_of(names: Sequence[Any], column: Any, role: str, source: str) -> int:
+def position_of(source: Source, column: Any, role: str) -> int:
     """Return the position of a column that is asked for by its name or its position from 0."""
-    known = [name.strip() if isinstance(name, str) else name for name in names]
+    known = [name.strip() if isinstance(name, str) else name for name in source.names]
     twins = [at for at, name in enumerate(known) if name == column and not isinstance(column, bool)]
     if len(twins) > 1:
         raise DataError(
-            f"{source}: columns {' and '.join(map(str, twins))} are both called {column!r}. Say which is the "
+            f"{source.name}: columns {' and '.join(map(str, twins))} are both called {column!r}. Say which is the "
             f"{role} by its number, for example {role}={twins[0]}."
         )
     if twins:
         return twins[0]
     if isinstance(column, str):
         near = suggestion(column, map(str, known))
-        raise DataError(f"{source} has no column {column!r} for the {role}; it has: {listed(known)}.{near}")
+        raise DataError(f"{source.name} has no column {column!r} for the {role}; it has: {listed(known)}.{near}")
     if not isinstance(column, Integral) or isinstance(column, bool):
         raise ParameterError(f"{role} must be the name of a column or its position from 0, got {column!r}.")
     if not 0 <= int(column) < len(known):
-        raise DataError(f"{source} has columns 0 to {len(known) - 1}, but the {role} is set to column {column}.")
+        raise DataError(f"{source.name} has columns 0 to {len(known) - 1}, but the {role} is set to column {column}.")
     return int(column)
 
 
@@ -222,29 +219,25 @@ def _has_header(source: TextSource, told: Reading, roles: Sequence[str]) -> bool
     if at >= len(first):
         return True
     below = second[at] if at < len(second) else ""
-    begins = _begins(first[at], below, told.notation)
-    unclear = first[at].casefold() in PAIR_OF and below in ("0", "1") and not begins
-    if unclear and not any(map(looks_like_number, second[:at])):
+    one, other, form = first[at].casefold(), below.casefold(), told.notation
+    if form.map is not None or first[at] in form.missing:
+        return first[at] not in form.missing and one not in (form.map or {})
+    if one not in PAIR_OF:
+        return True
+    sure = one in ("yes", "no", "true", "false", "ja", "nein", "wahr", "falsch", "oui", "non")
+    if sure or not other or below in form.missing or PAIR_OF[one] == PAIR_OF.get(other):
+        return False
+    if below in ("0", "1") and not any(map(looks_like_number, second[:at])):
         raise DataError(
             f"{source.name}: is the first line, {source.first_line[:60]!r}, a header or a rating? Say "
             "header=True or header=False."
         )
-    return not begins
-
-
-def _begins(first: str, second: str, form: Notation) -> bool:
-    """Tell whether the first of two fields is a value as well, and not the name of a column above the second."""
-    one, other = first.casefold(), second.casefold()
-    if first in form.missing or form.map is not None:
-        return first in form.missing or one in (form.map or {})
-    if one in ("yes", "no", "true", "false", "ja", "nein", "wahr", "falsch", "oui", "non"):
-        return True
-    return one in PAIR_OF and (not other or second in form.missing or PAIR_OF[one] == PAIR_OF.get(other))
+    return True
 
 
 def list_columns(source: Source, told: Reading, roles: Sequence[str] = ROLES) -> tuple[dict[str, int], set[str]]:
     """Return the column of each role of a list, and the roles whose columns have no usual name and were not named."""
-    at = pick_columns(source.names, told, source.name, roles, by_place=source.path is not None)
+    at = pick_columns(source, told, roles)
     usual = usual_columns(source.names, told.known)
     guessed = {role for role in at if told.asked[role] is None and usual.get(role) != at[role]}
     if source.named and guessed:
@@ -255,25 +248,19 @@ def list_columns(source: Source, told: Reading, roles: Sequence[str] = ROLES) ->
 def wide_columns(source: Source, told: Reading) -> tuple[int, dict[str, int]]:
     """Return the column of the users of a wide table, and those of the items by their ids."""
     names, index = source.names, index_column(source.names)
-    user = pick_columns(names, told, source.name, ("user",))["user"]
-    if (
-        told.user is None
-        and index is not None
-        and not (candidates([names[user]], "user") or plain(names[user]) in ID_NAMES)
-    ):
+    user = pick_columns(source, told, ["user"])["user"]
+    sure = told.user is not None or candidates([names[user]], "user") or plain(names[user]) in ID_NAMES
+    if index is not None and not sure:
         # A column without a name holds the users, unless it numbers the rows beside a column of users.
         cells = head(source)
         numbered = cells and all(is_whole(text_of(cell)) for cell in cells[index])
         user = user if numbered and not could_be_values(cells[user]) else index
-    kept, left_out = (
-        [position_of(names, column, "item", source.name) for column in chosen or ()]
-        for chosen in (told.keep, told.ignore)
-    )
-    every = range(len(names)) if told.keep is None else dict.fromkeys(kept)
-    at = [k for k in every if k not in (user, index) and k not in left_out]
-    if not 1 <= len(at) <= _MOST_ITEMS:
+    left_out = {user, index, *(position_of(source, column, "item") for column in told.ignore)}
+    kept = range(len(names)) if told.keep is None else [position_of(source, column, "item") for column in told.keep]
+    at = [k for k in dict.fromkeys(kept) if k not in left_out]
+    if not at:
         raise DataError(
-            f"{source.name}: a wide table has a column of users and 1 to {_MOST_ITEMS:,} items, got {len(at)} items."
+            f"{source.name}: a wide table has a column of users and others for the items, got none of these."
         )
     found: dict[str, int] = {}
     for k in at:

@@ -53,15 +53,14 @@ _OPENERS: dict[bytes, Callable[[BinaryIO], Any]] = {
 }
 _LETTERS = "ÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÑÒÓÔÕÖØÙÚÛÜÝßàáâãäåæçèéêëìíîïñòóôõöøùúûüýŒœŠšŽžŸ€…‘’“”–—\xa0©®°®´·«»§²³½¼¿¡ªº£™"
 _USUAL = _LETTERS.encode("cp1252")
-#: What tells files of programs by their first bytes, and the lines of pandas that read them.
+#: What tells files of programs by their first bytes, and the line of pandas that reads them.
 _FOREIGN = {
-    b"SQLite format 3\0": "a SQLite database. Read it with pandas:\n  import pandas as pd, sqlite3\n"
-    "  km.read_ratings(pd.read_sql('select * from ratings', sqlite3.connect({path!r})))",
-    b"\x89HDF": "an HDF5 file. Read it with pandas:\n  import pandas as pd\n  km.read_ratings(pd.read_hdf({path!r}))",
-    b"\xd0\xcf\x11\xe0": "an old Excel sheet. Save it as .csv, or read it with pandas:\n  import pandas as pd\n"
-    "  km.read_ratings(pd.read_excel({path!r}))",
+    rb"SQLite format 3\0": ("is a SQLite database", "pd.read_sql('select * from ratings', sqlite3.connect({path!r}))"),
+    rb"\x89HDF": ("is an HDF5 file", "pd.read_hdf({path!r})"),
+    rb"\xd0\xcf\x11\xe0": ("is an old Excel sheet, which can be saved as .csv", "pd.read_excel({path!r})"),
+    rb"\s*\{": ("looks like JSON", "pd.read_json({path!r}, lines=True)"),
+    rb"\s*\[": ("looks like JSON", "pd.read_json({path!r}, lines=False)"),
 }
-_JSON = "JSON. Read it with pandas:\n  import pandas as pd\n  km.read_ratings(pd.read_json({path!r}, lines={lines}))"
 
 
 class Source:
@@ -88,11 +87,16 @@ class Source:
         try:
             for batch in self._batches(names):
                 columns = [batch.column(batch.schema.get_field_index(name)) for name in names]
-                for column in columns:
+                for at, column in enumerate(columns):
                     # Damage may point beyond the ends of buffers, and nothing that reads them later looks.
                     column.validate(full=True)
+                    # Not all of Arrow's functions take these two.
+                    if pa.types.is_run_end_encoded(column.type):
+                        columns[at] = compute.run_end_decode(column)
+                    elif pa.types.is_string_view(column.type):
+                        columns[at] = column.cast(pa.string())
                 if batch.num_rows:
-                    yield [_usual_form(column) for column in columns]
+                    yield columns
         except _UNREADABLE as error:
             raise DataError(f"{self.name} cannot be read: {_first_line(error)}.") from None
 
@@ -102,13 +106,6 @@ class Source:
 
     def check(self, texts: Iterable[str]) -> None:
         """Look at the distinct texts that were read for what a parser may have got wrong."""
-
-
-def _usual_form(column: pa.Array) -> pa.Array:
-    """Return cells in the form that all of Arrow's functions take."""
-    if pa.types.is_run_end_encoded(column.type):
-        column = compute.run_end_decode(column)
-    return column.cast(pa.string()) if pa.types.is_string_view(column.type) else column
 
 
 # --- text files -------------------------------------------------------------------------------------------------------
@@ -127,7 +124,10 @@ class TextSource(Source):
             self._file = _copied(path, Path(folder, "input"))
         with self._opened() as plain:
             start = plain.read(_LOOKED_AT)
-        self._refuse_foreign(start)
+        for magic, (what, call) in _FOREIGN.items():
+            if re.match(magic, start):
+                lines = f"import pandas as pd{', sqlite3' if 'sqlite3' in call else ''}\n  km.read_ratings({call})"
+                raise DataError(f"{self.name} {what}. Read it with pandas:\n  {lines.format(path=self.path)}")
         guessed = guessed_encoding(start, whole=len(start) < _LOOKED_AT) if encoding == "auto" else encoding
         self._encoding = "utf-8-sig" if guessed.lower().replace("_", "-") in ("utf-8", "utf8") else guessed
         try:
@@ -144,15 +144,6 @@ class TextSource(Source):
         self._end, self.first = next(records)
         self.second = next(records, (0, []))[1]
         self.names, self.named = [str(at) for at in range(len(self.first))], False
-
-    def _refuse_foreign(self, start: bytes) -> None:
-        """Refuse what other programs write, with the lines that read it."""
-        for magic, told in _FOREIGN.items():
-            if start.startswith(magic):
-                raise DataError(f"{self.name} is {told.format(path=self.path)}")
-        if start.lstrip()[:1] in (b"{", b"["):
-            lines = start.lstrip()[:1] == b"{"
-            raise DataError(f"{self.name} looks like {_JSON.format(path=self.path, lines=lines)}")
 
     def _find_separator(self, sep: str) -> None:
         """Look at the first line that is not blank."""
@@ -343,21 +334,15 @@ def guessed_encoding(start: bytes, *, whole: bool = True) -> str:
     """Return the encoding of a text by its first bytes, or all of them; UTF-8 where nothing speaks for another."""
     if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"
-    try:
+    with suppress(UnicodeDecodeError):
         codecs.getincrementaldecoder("utf-8")().decode(start, whole)
-    except UnicodeDecodeError:
-        # Where a mark says that it is UTF-8, a byte that is none is an error.
-        return "utf-8" if start.startswith(codecs.BOM_UTF8) or not _is_western(start) else "cp1252"
-    return "utf-8"
-
-
-def _is_western(text: bytes) -> bool:
-    """Tell whether bytes beyond ASCII are accents and signs: at most three in a row, and nearly all usual ones."""
-    if re.search(rb"[\x00-\x08\x0b\x0e-\x19\x1b-\x1f]", text):
-        return False
-    runs = re.findall(rb"[\x80-\xff]+", text)
+        return "utf-8"
+    # Accents and signs come at most three in a row, and nearly all are usual ones; a mark says that it is UTF-8.
+    runs = re.findall(rb"[\x80-\xff]+", start)
     high = b"".join(runs)
-    return max(map(len, runs)) <= 3 and 100 * (len(high) - len(high.translate(None, _USUAL))) >= 95 * len(high)
+    usual = max(map(len, runs)) <= 3 and 100 * (len(high) - len(high.translate(None, _USUAL))) >= 95 * len(high)
+    control = start.startswith(codecs.BOM_UTF8) or re.search(rb"[\x00-\x08\x0b\x0e-\x19\x1b-\x1f]", start)
+    return "cp1252" if usual and not control else "utf-8"
 
 
 # --- files as bytes ---------------------------------------------------------------------------------------------------
@@ -422,19 +407,14 @@ def sources_of(given: Any, *, sep: str = "auto", encoding: str = "auto") -> list
     found: list[Source] = []
     for thing in things:
         if isinstance(thing, (str, os.PathLike)):
-            found += [_file(path, sep, encoding) for path in _files(thing)]
+            found += _of_path(thing, sep, encoding)
         elif (source := frame_source(thing)) is not None:
             found.append(source)
-        elif hasattr(thing, "fetchmany"):
-            raise DataError(
-                "Expected paths or data frames, got a cursor of a database. Read it with pandas: "
-                "pd.read_sql(query, connection)."
-            )
         else:
-            raise DataError(
-                f"Expected paths, data frames or Arrow streams, got {type(thing).__name__}. For arrays use "
-                "Observations.from_arrays, from_scipy or from_dense."
-            )
+            advice = "For arrays use Observations.from_arrays, from_scipy or from_dense."
+            if hasattr(thing, "fetchmany"):
+                advice = "Read a cursor of a database with pandas: pd.read_sql(query, connection)."
+            raise DataError(f"Expected paths, data frames or Arrow streams, got {type(thing).__name__}. {advice}")
     if not found:
         raise DataError("There are no files to read.")
     return found
@@ -451,29 +431,25 @@ def frame_source(frame: Any, name: str = "The table") -> Source | None:
         return None
     if hasattr(frame, "collect_schema") and hasattr(frame, "collect"):
         frame = frame.collect()
-    if hasattr(frame, "reset_index"):
-        # Of pandas' labels of rows, those with a name are a column.
+    if pandas := hasattr(frame, "reset_index"):
+        # Of labels of rows those with a name are a column.
         labels = {name for name in frame.index.names if name is not None}
         frame = frame.reset_index() if labels and not labels & set(frame.columns) else frame
     try:
-        reader = _stream_of(frame)
+        try:
+            reader = pa.RecordBatchReader.from_stream(frame)
+        except (pa.ArrowException, TypeError):
+            if not pandas:
+                raise
+            # Columns of pandas may hold cells of several types: they are texts then, as in a file.
+            reader = pa.RecordBatchReader.from_stream(
+                frame.apply(lambda cells: cells.map(text_of, na_action="ignore") if cells.dtype == object else cells)
+            )
         # A stream can be read once only, and its first rows may be looked at before.
         start = list(islice(reader, 1))
     except (pa.ArrowException, TypeError, ValueError) as error:
         raise DataError(f"{name} cannot be read: {_first_line(error)}.") from None
     return Source(name, reader.schema.names, lambda names: (batch.select(names) for batch in chain(start, reader)))
-
-
-def _stream_of(frame: Any) -> pa.RecordBatchReader:
-    try:
-        return pa.RecordBatchReader.from_stream(frame)
-    except (pa.ArrowException, TypeError):
-        if not (hasattr(frame, "iloc") and hasattr(frame, "columns")):
-            raise
-    # Columns of pandas may hold cells of several types: they are texts then, as in a file.
-    return pa.RecordBatchReader.from_stream(
-        frame.apply(lambda cells: cells.map(text_of, na_action="ignore") if cells.dtype == object else cells)
-    )
 
 
 def columns_of(raw: Any) -> tuple[Source, list[list[Any]]]:
@@ -488,41 +464,33 @@ def columns_of(raw: Any) -> tuple[Source, list[list[Any]]]:
     return source, columns
 
 
-def _files(path: Any) -> list[Any]:
-    """Return a file, or the Parquet files in a folder."""
+def _of_path(path: Any, sep: str, encoding: str) -> list[Source]:
+    """Choose the reader for a file by its first bytes, and by its name where these are damaged."""
     if "\0" in str(path):
         raise DataError(f"{str(path)!r} cannot be opened: a path cannot hold a NUL character.")
     folder = Path(path)
-    if not folder.is_dir():
-        return [path]
-    if (folder / "table.json").is_file():
-        raise DataError(f"{path} is a packed table. Open it with kolmogorov.Observations.open.")
-    inside = sorted(file for file in folder.iterdir() if file.suffix in (".parquet", ".pq"))
-    if not inside:
+    if folder.is_dir():
+        if (folder / "table.json").is_file():
+            raise DataError(f"{path} is a packed table. Open it with kolmogorov.Observations.open.")
+        if inside := sorted(file for file in folder.iterdir() if file.suffix in (".parquet", ".pq")):
+            return [parquet_source(file) for file in inside]
         raise DataError(
             f"{path} is a directory, and there are no parquet files in it. Name the files to be read, or one of them."
         )
-    return inside
-
-
-def _file(path: Any, sep: str, encoding: str) -> Source:
-    """Choose the reader for a file by its first bytes, and by its name where these are damaged."""
-    if str(path) == "-" or not os.path.isfile(path):
-        return TextSource(path, sep=sep, encoding=encoding)
-    members: list[str] = []
-    with open_binary(path) as raw:
-        magic = raw.read(8)
-        # A damaged archive is opened again as one of texts, and refused there.
-        with suppress(*_ARCHIVE):
-            members = zipfile.ZipFile(raw).namelist() if magic.startswith(b"PK") else []
-    ending = Path(path).suffix.lower()
-    if magic.startswith(b"PAR1") or ending in (".parquet", ".pq"):
-        return parquet_source(path)
-    if magic.startswith(b"ARROW1") or ending in (".arrow", ".feather", ".ipc"):
-        return _ipc_source(path)
-    if "xl/workbook.xml" in members:
-        return _sheet_source(path)
-    return TextSource(path, sep=sep, encoding=encoding)
+    if str(path) != "-" and folder.is_file():
+        members: list[str] = []
+        with open_binary(path) as raw:
+            magic = raw.read(8)
+            # A damaged archive is opened again as one of texts, and refused there.
+            with suppress(*_ARCHIVE):
+                members = zipfile.ZipFile(raw).namelist() if magic.startswith(b"PK") else []
+        if magic.startswith(b"PAR1") or folder.suffix.lower() in (".parquet", ".pq"):
+            return [parquet_source(path)]
+        if magic.startswith(b"ARROW1") or folder.suffix.lower() in (".arrow", ".feather", ".ipc"):
+            return [_ipc_source(path)]
+        if "xl/workbook.xml" in members:
+            return [_sheet_source(path)]
+    return [TextSource(path, sep=sep, encoding=encoding)]
 
 
 def parquet_source(path: Any, group: int | None = None) -> Source:
@@ -533,7 +501,7 @@ def parquet_source(path: Any, group: int | None = None) -> Source:
         raise DataError(f"There is no file {path}.") from None
     except _UNREADABLE as error:
         raise DataError(f"{path} is not a parquet file that can be read: {_first_line(error)}.") from None
-    texts = {field.name for field in schema if pa.types.is_string(field.type) or pa.types.is_large_string(field.type)}
+    texts = {field.name for field in schema if field.type in (pa.string(), pa.large_string())}
 
     def batches(names: list[str]) -> Iterator[Any]:
         with parquet.ParquetFile(path, read_dictionary=[name for name in names if name in texts]) as file:
@@ -552,20 +520,21 @@ def row_groups(path: Any) -> list[int]:
 def _ipc_source(path: Any) -> Source:
     """Return a file or a stored stream of Arrow's as a source."""
 
-    def opened() -> tuple[list[str], Iterable[Any]]:
+    def reader() -> Any:
         file = pa.memory_map(str(path))
-        if file.read(6) == b"ARROW1":
-            reader = ipc.open_file(file)
-            return reader.schema.names, map(reader.get_batch, range(reader.num_record_batches))
+        stored = file.read(6) == b"ARROW1"
         file.seek(0)
-        stream = ipc.open_stream(file)
-        return stream.schema.names, stream
+        return ipc.open_file(file) if stored else ipc.open_stream(file)
+
+    def batches(names: list[str]) -> Iterator[Any]:
+        found = reader()
+        every = found if hasattr(found, "read_next_batch") else map(found.get_batch, range(found.num_record_batches))
+        return (batch.select(names) for batch in every)
 
     try:
-        names = opened()[0]
+        return Source(str(path), reader().schema.names, batches, path)
     except _UNREADABLE as error:
         raise DataError(f"{path} is not an Arrow file that can be read: {_first_line(error)}.") from None
-    return Source(str(path), names, lambda wanted: (batch.select(wanted) for batch in opened()[1]), path)
 
 
 def _sheet_source(path: Any) -> Source:
