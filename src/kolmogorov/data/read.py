@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import reduce
 from itertools import islice
 from pathlib import Path
@@ -378,14 +378,16 @@ def _finished(part: Part) -> Floats:
 
 def _finish_wide(part: Part, told: Reading) -> None:
     """Find the values of a wide table, whose columns write decimals alike."""
-    decimal, every = None, [text for column in part.columns for text in column.texts()]
+    every, form = [text for column in part.columns for text in column.texts()], told.notation
     if any("," in text for text in every):
         with suppress(UnreadableError):
             shared = list(dict.fromkeys(filter(looks_like_number, every)))
-            decimal = numbers_of(shared, Notation(None, told.notation.missing, told.notation.decimal)).decimal
+            decimal = numbers_of(shared, Notation(None, form.missing, form.decimal)).decimal
+            for column in part.columns:
+                column.form = replace(column.form, decimal=decimal or form.decimal)
     for column in part.columns:
         try:
-            found = column.finish(part.source.place, empty=True, decimal=decimal, beside=part.columns)
+            found = column.finish(part.source.place, part.columns)
         except DataError as error:
             more = f" Or leave the column out with ignore={column.name!r}."
             raise DataError(f"Column {column.name!r}: {error}{more}") from None

@@ -259,19 +259,16 @@ def grades_of(words: Sequence[str]) -> dict[str, float | None]:
     >>> grades_of(["agree", "disagree", "strongly agree"]), grades_of(["1 - no way", "2: fine"])
     ({'agree': 2.0, 'disagree': 1.0, 'strongly agree': 3.0}, {'1 - no way': 1.0, '2: fine': 2.0})
     """
-    folded = [word.casefold() for word in words]
-    numbered = [_NUMBERED.fullmatch(word) for word in folded]
-    if all(numbered):
-        return {word: float(found[1]) for word, found in zip(words, numbered, strict=True) if found}
+    folded = {word: word.casefold() for word in words}
+    numbered = {word: _NUMBERED.fullmatch(text) for word, text in folded.items()}
+    if all(numbered.values()):
+        return {word: float(found[1]) for word, found in numbered.items() if found}
+    answers = set(folded.values())
     for grades in (words.split(",") for words in _GRADES):
-        if len(set(folded)) > 1 and set(folded) <= set(grades):
-            order = sorted(set(folded), key=grades.index)
-            return {word: float(order.index(text) + 1) for word, text in zip(words, folded, strict=True)}
-    pairs = [PAIR_OF.get(text) for text in folded]
-    return {
-        word: plain_float(word) if pair is None else float(text == pair[0])
-        for word, text, pair in zip(words, folded, pairs, strict=True)
-    }
+        if len(answers) > 1 and answers <= set(grades):
+            order = sorted(answers, key=grades.index)
+            return {word: order.index(text) + 1.0 for word, text in folded.items()}
+    return {w: float(t == PAIR_OF[t][0]) if t in PAIR_OF else plain_float(w) for w, t in folded.items()}
 
 
 def looks_like_number(text: str) -> bool:
@@ -317,7 +314,7 @@ class ValueColumn:
     """The cells of a column of values, as numbers when all are known."""
 
     def __init__(self, form: Notation, what: str = "value", name: str = "") -> None:
-        self._form, self._what, self.name, self._cells = form, what, name, Coder()
+        self.form, self.name, self._what, self._cells = form, name, what, Coder()
         self._parts: list[NDArray[Any]] = []
         self.numbers: Floats = np.empty(0)
         #: The places of ordered categories, which are no numbers.
@@ -329,13 +326,15 @@ class ValueColumn:
         """Take some more cells."""
         kind = column.type
         number = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)
-        if (number or pa.types.is_decimal(kind)) and self._form.map is None and not self._form.missing:
+        if (number or pa.types.is_decimal(kind)) and self.form.map is None and not self.form.missing:
             self._parts.append(column.cast(pa.float64()).to_numpy(zero_copy_only=False))
             return
-        if pa.types.is_dictionary(kind) and kind.ordered:
+        if pa.types.is_dictionary(kind) and kind.ordered and not self.order:
             words = [text_of(cell) for cell in column.dictionary.to_pylist()]
             if not all(looks_like_number(word) or word.casefold() in PAIR_OF for word in words):
                 self.order = {word: float(k) for k, word in enumerate(words, start=1)}
+                meaning = self.form.map or {word.casefold(): place for word, place in self.order.items()}
+                self.form = Notation(meaning, self.form.missing)
         cells, codes = distinct(column)
         keys = (-1 if cell is None or cell != cell else self._cells[cell] for cell in cells)
         self._parts.append(np.fromiter(keys, np.int32, len(cells))[codes])
@@ -346,40 +345,27 @@ class ValueColumn:
 
     def said(self) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return the distinct cells as texts, and then an empty one, and which of them each cell is."""
-        codes = np.concatenate(self._parts) if self._parts else np.empty(0, np.int32)
-        if codes.dtype != np.int32:
-            numbers, codes = np.unique(codes, return_inverse=True)
-            return np.array(["" if x != x else text_of(x) for x in numbers.tolist()], dtype=object), codes
-        return np.array([*self.texts(), ""], dtype=object), codes
+        codes = np.concatenate(self._parts or [np.empty(0, np.int32)])
+        if codes.dtype == np.int32:
+            return np.array([*self.texts(), ""], dtype=object), codes
+        numbers, codes = np.unique(codes, return_inverse=True)
+        return np.array(["" if x != x else text_of(x) for x in numbers.tolist()], dtype=object), codes
 
-    def finish(
-        self,
-        place: Callable[[int], str],
-        *,
-        empty: bool = False,
-        decimal: str | None = None,
-        beside: Sequence[ValueColumn] = (),
-    ) -> Floats:
-        """Return the numbers, NaN where they are missing; columns `beside` may have more of the same words."""
-        codes = np.concatenate(self._parts) if self._parts else np.empty(0)
+    def finish(self, place: Callable[[int], str], beside: Sequence[ValueColumn] = ()) -> Floats:
+        """Return the numbers, NaN where they are missing; a wide table has others `beside`, and empty cells."""
+        codes, texts, empty = np.concatenate(self._parts or [np.empty(0)]), self.texts(), bool(beside)
         self._parts = []
         if codes.dtype != np.int32:
             self.numbers = codes
             return codes
-        form, texts = self._form, self.texts()
-        if self.order and not form.map:
-            # The order of categories is that of the answers.
-            form = Notation({word.casefold(): place for word, place in self.order.items()}, form.missing)
-        if decimal is not None and form.decimal == "auto":
-            form = Notation(form.map, form.missing, decimal, form.thousands)
         try:
-            found = numbers_of(texts, form, empty_is_missing=empty)
+            found = numbers_of(texts, self.form, empty_is_missing=empty)
         except UnreadableError as error:
             said = str(error)
             if beside and "map=" in said:
                 # A map is for all columns.
                 try:
-                    numbers_of([*texts, *(t for other in beside for t in other.texts())], form, empty_is_missing=empty)
+                    numbers_of([*texts, *(t for c in beside for t in c.texts())], self.form, empty_is_missing=empty)
                 except UnreadableError as wider:
                     said = str(wider) if "map=" in str(wider) else error.complaint
             raise DataError(f"{place(int(np.argmax(codes == error.at)))}: {self._what} {said}") from None

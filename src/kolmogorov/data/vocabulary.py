@@ -177,7 +177,7 @@ class Vocabulary:
     @classmethod
     def of(cls, raw: Any, what: str = "id") -> Vocabulary:
         """Collect the distinct ids of an array-like."""
-        return cls(in_order(coded(raw, what)[0]))
+        return cls.index(raw, what)[0]
 
     @classmethod
     def index(cls, raw: Any, what: str = "id", place: Place = in_array) -> tuple[Vocabulary, Rows]:
