@@ -353,12 +353,14 @@ def part_of(source: Source, told: Reading, users: IdColumn, items: IdColumn, *, 
         table = np.stack([column.numbers for column in part.columns], axis=1)
         part.kept = ~np.isnan(table) & (part.users >= 0)[:, None]
         row, item = np.nonzero(part.kept)
+        part.users, part.items, part.ratings = part.users[row], part.items[item], table[part.kept]
     else:
         table = _finished(part)
         part.kept = ~np.isnan(table) & (part.users >= 0) & (part.items >= 0)
-        row = item = np.flatnonzero(part.kept)
-        part.weights = weights[row] if weights.size else weights
-    part.users, part.items, part.ratings = part.users[row], part.items[item], table[part.kept]
+        # Nothing is copied where nothing is missing.
+        chosen = slice(None) if part.kept.all() else part.kept
+        part.users, part.items, part.ratings = part.users[chosen], part.items[chosen], table[chosen]
+        part.weights = weights[chosen] if weights.size else weights
     if not empty and not part.ratings.size:
         if part.kept.size:
             raise DataError(f"{source.place(0)} and all others: every value is missing. Nothing is left to read.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -95,7 +95,7 @@ def in_order(texts: Iterable[str], what: str = "") -> list[str]:
 
     Of a column of ids, `what` they are said to be, a word for nothing that is alone among numbers is refused.
     """
-    found = set(texts)
+    found = list(dict.fromkeys(texts))
     odd = [text for text in found if not is_whole(text)]
     if what and len(odd) == 1 < len(found) and odd[0].casefold() in BLANK_WORDS:
         raise DataError(
@@ -110,26 +110,28 @@ def is_whole(text: str) -> bool:
     return _WHOLE(text) is not None
 
 
-class IdColumn:
-    """The ids of one side, over all sources: texts, whatever they came as."""
+class IdColumn(dict[Any, int]):
+    """The ids of one side, over all sources: texts, whatever they came as. It has the keys of all cells there were."""
 
     def __init__(self, what: str, missing: Sequence[str] = ()) -> None:
+        super().__init__()
         self.what, self.texts = what, Coder()
         self._gone = {mark for mark in missing if mark.casefold() in BLANK_WORDS}
-        # By the types of cells as well: True is 1 as a key.
-        self._key = lru_cache(maxsize=None, typed=True)(self._key_of)
 
-    def _key_of(self, cell: Any) -> int:
-        """Return the key of a cell: -1 of what stands for nothing, -2 of what cannot be an id."""
-        text = "" if cell is None else id_text(cell)
-        if text is None or "\0" in text or not (text or text in self._gone):
-            return -2
-        return -1 if text in self._gone else self.texts[text]
+    def __missing__(self, cell: Any) -> int:
+        """Find the key of a cell: -1 of what stands for nothing, -2 of what cannot be an id."""
+        text = "" if cell is None else id_text(cell[1] if isinstance(cell, tuple) else cell)
+        possible = text is not None and "\0" not in text and (text or text in self._gone)
+        self[cell] = key = -2 if not possible else -1 if text in self._gone else self.texts[text]
+        return key
 
     def read(self, column: Any, source: Source, row: int = 0) -> NDArray[np.int32]:
         """Return a key for each cell of rows that begin at one; -1 where it stands for nothing."""
         cells, codes = distinct(column)
-        found = np.fromiter(map(self._key, cells), np.int32, len(cells))[codes]
+        cells[-1] = ""
+        # True is 1 as a key.
+        named = cells if isinstance(cells[0], str) else [(type(cell), cell) for cell in cells]
+        found = np.fromiter(map(self.__getitem__, named), np.int32, len(cells))[codes]
         if (found < -1).any():
             at = int(np.argmax(found < -1))
             cell = cells[codes[at]]
