@@ -77,7 +77,7 @@ class Chain:
         self.kind, self.n_events, self.levels = plan.kind, plan.n_events, plan.levels
         self.concentration, self.unobserved = plan.concentration, plan.unobserved
         self.observations, self.features, self.seed, self.dealer = table, features, seed, dealer
-        self.psi_variance = self.kind.psi_variance(self.unobserved)
+        self.psi_variance = self.kind.psi_variance
         self.noise_rate = 1.0 / (self.noise_shape * max(float(np.var(table.values)), 1e-4))
         rows = table.rows
         self.seen_users, self.seen_items = rows.counts > 0, table.columns.counts > 0
@@ -99,20 +99,19 @@ class Chain:
         state, rows, columns = kind.told(self, state, index)
 
         prior = (state.psi_prior.centre, state.psi_prior.precision)
-        draw = kind.psis(columns, state.theta, state.noise, levels, prior, self.unobserved, ROUNDS)
+        draw = kind.psis(columns, state.theta, state.noise, prior, ROUNDS)
         costs = (_LEVEL_COST * self.n_events, 2 * len(levels))
         codes = self._drawn(draw, nearest(state.psi, levels), columns, index, ITEM_SIDE, costs)
         psi: Floats = levels[codes]
 
-        draw = kind.thetas(rows, psi, state.noise, levels, kind.theta_prior(state), self.unobserved)
+        draw = kind.thetas(rows, psi, state.noise, kind.theta_prior(state))
         theta = self._drawn(draw, state.theta, rows, index, USER_SIDE, (self.n_events**2, _THETA_COST))
 
-        state = kind.redrawn(self, replace(state, theta=theta, psi=psi), rows, index, rng, learning=learning)
+        state = kind.learned(self, replace(state, theta=theta, psi=psi), rows, index, rng, learning)
         if not learning:
             return state
-        theta_prior = kind.learned_theta_prior(self, state, rng)
-        psi_prior = state.psi_prior.learned(kind.positions(levels)[codes], self.seen_items, self.psi_variance, rng)
-        return replace(state, theta_prior=theta_prior, psi_prior=psi_prior)
+        psi_prior = state.psi_prior.learned(kind.positions[codes], self.seen_items, self.psi_variance, rng)
+        return replace(state, psi_prior=psi_prior)
 
     def _drawn(
         self, draw: Callable[..., None], now: NDArray[Any], view: View, index: int, side: int, costs: tuple[int, int]

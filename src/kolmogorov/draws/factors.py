@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -57,8 +56,11 @@ _LINE, _LEAST_SQUARE = 0.5, 1e-6
 _LEAST_LEFT = 2.0**-52
 #: The share that is held out to find the number of events; ratings below which it is done several times, and how often.
 _HELD_OUT, _FEW, _TIMES = 0.1, 20_000, 4
-#: Chains of factors then, their sweeps, and how many of the last are averaged. By judgement.
-_CHAINS, _SWEEPS, _AVERAGED = 2, 30, 15
+#: Chains of factors then, and how many of their last sweeps are averaged. By judgement.
+_CHAINS, _AVERAGED = 2, 15
+#: Sweeps of factors, from the start on. By judgement; of hidden ratings, for which items to which answers are sure take
+#: their time, on the yes/no tables of `benchmarks/planted.py`.
+_SWEEPS, _HIDDEN_SWEEPS = 30, 100
 #: In a row so many sizes must not be better than the best before the search turns round or ends; more factors are
 #: better only by this share of the squared error, or of the log loss of yes and no. By judgement.
 _PATIENCE, _WORTH, _WORTH_YES = 2, 0.003, 0.01
@@ -99,35 +101,77 @@ class Factors:
 
 
 class FactorChain:
-    """Factors drawn from random ones on; `rng` draws their start, their noise and prior."""
+    """Factors drawn from random ones on; `rng` draws their start, their noise and prior.
 
-    #: From the start on, all chains in step. By judgement.
-    n_sweeps = 30
+    Ratings hidden behind yes and no are drawn, then stretched, then explained. Given factors a rating is drawn near
+    them, and given ratings factors are drawn near those: where answers are sure, both together leave the line between
+    them in steps that are far too small. So each item's ratings and values are also stretched away from it in one go,
+    by a number drawn from its own conditional distribution (Liu and Sabatti 2000).
+    """
 
     def __init__(self, chain: Chain, rng: np.random.Generator) -> None:
         self._seed, self._rng = int(rng.integers(2**63)), rng
+        self._chain, self._table, self.hidden = chain, chain.observations, chain.kind.hidden
         table, size = chain.observations, chain.n_events
-        self._variance, self._mass = chain.psi_variance, float(chain.mass.sum())
-        self._seen = table.columns.counts > 0
+        self._mass, self._seen = float(chain.mass.sum()), table.columns.counts > 0
         noise = max(float(np.var(table.values)), 1e-4)
         prior = chain.first_psi_prior(0.0)
         prior.slopes[0, 0] = float(table.values.mean())
         precision = np.full(size, _SMALL * size / noise)
         precision[0] = 1.0 / noise
+        prior = replace(prior, precision=np.diag(precision))
         users = np.column_stack([np.ones(table.n_users), rng.standard_normal((table.n_users, size - 1))])
-        nothing = np.zeros((table.n_items, size))
-        self.factors = Factors(users, nothing, replace(prior, precision=np.diag(precision)), noise)
+        # Of hidden ratings as wide a prior as that of psi: the factors of users become moves of a D-th of the simplex.
+        self._variance = chain.psi_variance / (size**2 if self.hidden else 1)
+        items = prior.centre if self.hidden else np.zeros((table.n_items, size))
+        self.factors = Factors(users, items, prior, NOISE if self.hidden else noise)
         #: What factors are to explain, by users and by items.
         self.rows, self.columns = table.rows, table.columns
-        self._squares = np.empty(table.n_users)
-        self._left = np.empty_like(table.rows.values)
+        self._squares, self._squares_by_item = np.empty(table.n_users), np.empty(table.n_items)
+        self._left, self._ratings = np.empty_like(table.rows.values), np.empty(0)
 
-    def draw_answers(self, index: int) -> Share | None:
-        """Begin to draw, by items, what factors are to explain; None where it is the answers as they are."""
-        return None
+    def draw_answers(self, index: int) -> Share:
+        """Begin to draw the rating behind each answer, and to sum the squares of what factors leave of them."""
+        view, now = self._table.columns, self.factors
+        self._ratings = ratings = np.empty(view.values.size)
+        seeds = row_seeds(self._seed, index, HIDDEN, np.arange(len(now.items)))
+        drawn = View(view.indptr, view.indices, ratings[:], view.weights)
+
+        def share(first: int, last: int) -> None:
+            draw_hidden(*entries(view), now.items, now.users, seeds[first:last], first, last, ratings)
+            residual_squares(*entries(drawn), now.items, now.users, first, last, self._squares_by_item)
+
+        return share
 
     def take_answers(self) -> None:
-        """Take over what was drawn."""
+        """Stretch ratings and items; put the ratings in the order of users too."""
+        stretch, columns, rows = self.drawn_stretch(), self._table.columns, self._table.rows
+        items = self.factors.items * stretch[:, None]
+        items[:, 0] += _LINE * (1.0 - stretch)
+        self.factors = replace(self.factors, items=items)
+        ratings = _LINE + (self._ratings - _LINE) * np.repeat(stretch, columns.counts)
+        by_users = np.empty_like(ratings)
+        by_users[self._chain.by_items] = ratings
+        self.columns = View(columns.indptr, columns.indices, ratings, columns.weights)
+        self.rows = View(rows.indptr, rows.indices, by_users, rows.weights)
+
+    def drawn_stretch(self) -> Floats:
+        """Draw how far each item is stretched away from the line, with its ratings.
+
+        The log of a stretch g has the density g^n exp(slope g - square g^2 / 2), with n the numbers that are stretched:
+        next to a normal one around its mode.
+        """
+        prior = self.factors.prior
+        # Counted from the line, the products of these with factors, which begin with a 1, are the ratings.
+        apart, centre = self.factors.items.copy(), prior.centre.copy()
+        apart[:, 0] -= _LINE
+        centre[:, 0] -= _LINE
+        pulled = apart @ prior.precision
+        square = np.maximum(self._squares_by_item / NOISE + (pulled * apart).sum(axis=1), _LEAST_SQUARE)
+        slope, n = (pulled * centre).sum(axis=1), self._table.columns.counts + apart.shape[1]
+        mode = (slope + np.sqrt(slope * slope + 4.0 * square * n)) / (2.0 * square)
+        drawn: Floats = mode * np.exp(self._rng.standard_normal(len(mode)) / np.sqrt(square * mode * mode + n))
+        return drawn
 
     def draw_items(self, index: int) -> Share:
         """Begin to draw the items given the factors of users."""
@@ -162,103 +206,29 @@ class FactorChain:
         return lambda first, last: residual_squares(*given, first, last, self._squares)
 
     def learn(self) -> None:
-        """Draw the noise and the prior of items."""
-        rng, now = self._rng, self.factors
-        noise = self.drawn_noise(rng)
+        """Draw the noise, unless ratings are hidden, which have no scale of their own, and the prior of items."""
+        rng, now, noise = self._rng, self.factors, NOISE
+        if not self.hidden:
+            noise = 0.5 * float(self._squares.sum()) / max(float(rng.gamma(0.5 * self._mass)), _LEAST_GAMMA)
+            noise = min(max(noise, _LEAST_NOISE), _MOST_NOISE)
         self.factors = replace(now, prior=now.prior.learned(now.items, self._seen, self._variance, rng), noise=noise)
-
-    def drawn_noise(self, rng: np.random.Generator) -> float:
-        """Draw the noise given what is left of the answers."""
-        noise = 0.5 * float(self._squares.sum()) / max(float(rng.gamma(0.5 * self._mass)), _LEAST_GAMMA)
-        return min(max(noise, _LEAST_NOISE), _MOST_NOISE)
-
-
-class HiddenFactorChain(FactorChain):
-    """Factors of hidden ratings: these are drawn, then stretched, then explained.
-
-    Given factors a rating is drawn near them, and given ratings factors are drawn near those: where answers are sure,
-    both together leave the line in steps that are far too small. So each item's ratings and values are also stretched
-    away from it in one go, by a number drawn from its own conditional distribution (Liu and Sabatti 2000).
-    """
-
-    #: Items to which answers are sure take their time. By judgement, on the yes/no tables of `benchmarks/planted.py`.
-    n_sweeps = 100
-
-    def __init__(self, chain: Chain, rng: np.random.Generator) -> None:
-        super().__init__(chain, rng)
-        # As wide a prior as that of psi: the factors of users become moves of a D-th of the simplex.
-        self._variance = chain.psi_variance / chain.n_events**2
-        self._told, self._told_rows = self.columns, self.rows
-        self._by_items = chain.by_items
-        self._ratings, self._left_by_item = np.empty(self.columns.values.size), np.empty(len(self.columns.counts))
-        self.factors = replace(self.factors, items=self.factors.prior.centre, noise=NOISE)
-
-    def draw_answers(self, index: int) -> Share:
-        """Begin to draw the rating behind each answer, and to sum the squares of what factors leave of them."""
-        view, now = self._told, self.factors
-        self._ratings = ratings = np.empty_like(self._ratings)
-        seeds = row_seeds(self._seed, index, HIDDEN, np.arange(len(now.items)))
-        drawn = View(view.indptr, view.indices, ratings[:], view.weights)
-
-        def share(first: int, last: int) -> None:
-            draw_hidden(*entries(view), now.items, now.users, seeds[first:last], first, last, ratings)
-            residual_squares(*entries(drawn), now.items, now.users, first, last, self._left_by_item)
-
-        return share
-
-    def take_answers(self) -> None:
-        """Stretch ratings and items; put the ratings in the order of users too."""
-        stretch, columns, rows = self.drawn_stretch(), self._told, self._told_rows
-        items = self.factors.items * stretch[:, None]
-        items[:, 0] += _LINE * (1.0 - stretch)
-        self.factors = replace(self.factors, items=items)
-        ratings = _LINE + (self._ratings - _LINE) * np.repeat(stretch, columns.counts)
-        by_users = np.empty_like(ratings)
-        by_users[self._by_items] = ratings
-        self.columns = View(columns.indptr, columns.indices, ratings, columns.weights)
-        self.rows = View(rows.indptr, rows.indices, by_users, rows.weights)
-
-    def drawn_stretch(self) -> Floats:
-        """Draw how far each item is stretched away from the line, with its ratings.
-
-        The log of a stretch g has the density g^n exp(slope g - square g^2 / 2), with n the numbers that are stretched:
-        next to a normal one around its mode.
-        """
-        prior = self.factors.prior
-        # Counted from the line, the products of these with factors, which begin with a 1, are the ratings.
-        apart, centre = self.factors.items.copy(), prior.centre.copy()
-        apart[:, 0] -= _LINE
-        centre[:, 0] -= _LINE
-        pulled = apart @ prior.precision
-        square = np.maximum(self._left_by_item / NOISE + (pulled * apart).sum(axis=1), _LEAST_SQUARE)
-        slope, n = (pulled * centre).sum(axis=1), self._told.counts + apart.shape[1]
-        mode = (slope + np.sqrt(slope * slope + 4.0 * square * n)) / (2.0 * square)
-        drawn: Floats = mode * np.exp(self._rng.standard_normal(len(mode)) / np.sqrt(square * mode * mode + n))
-        return drawn
-
-    def drawn_noise(self, rng: np.random.Generator) -> float:
-        """Leave the noise as it is: what is hidden has no scale of its own."""
-        return NOISE
 
 
 def settled_factors(running: Sequence[FactorChain], dealer: Threads) -> list[Factors]:
     """Return the factors of chains of one table, all drawn in step: what one leaves of the threads the others use."""
-    for _ in factor_sweeps(running, dealer, running[0].n_sweeps):
+    for _ in factor_sweeps(running, dealer, _HIDDEN_SWEEPS if running[0].hidden else _SWEEPS):
         pass
     return [chain.factors for chain in running]
 
 
 def factor_sweeps(running: Sequence[FactorChain], dealer: Threads, n: int) -> Iterator[int]:
     """Go through `n` sweeps of factors of one table, all in step; yield the number of each when it is done."""
-    rows, columns = (
-        (len(view.counts), np.append(0, np.cumsum(np.tile(view.counts, len(running)))))
-        for view in (running[0].rows, running[0].columns)
-    )
-    size = running[0].factors.users.shape[1]
+    table, size = running[0]._table, running[0].factors.users.shape[1]
+    ends = [np.append(0, np.cumsum(np.tile(view.counts, len(running)))) for view in (table.rows, table.columns)]
 
-    def deal(side: tuple[int, Any], shares: Sequence[Share], *costs: int) -> None:
+    def deal(side: int, shares: Sequence[Share], *costs: int) -> None:
         """Compute the rows of a side, once for each chain."""
-        n_rows, indptr = side
+        n_rows = (table.n_users, table.n_items)[side]
 
         def work(first: int, last: int) -> None:
             while first < last:
@@ -267,17 +237,16 @@ def factor_sweeps(running: Sequence[FactorChain], dealer: Threads, n: int) -> It
                 shares[chain](row, end)
                 first = chain * n_rows + end
 
-        dealer.deal(work, n_rows * len(shares), 1, indptr, *costs)
+        dealer.deal(work, n_rows * len(shares), 1, ends[side], *costs)
 
     for index in range(n):
-        answers = [share for chain in running if (share := chain.draw_answers(index)) is not None]
-        if answers:
-            deal(columns, answers, _ANSWER_COST + size)
+        if running[0].hidden:
+            deal(1, [chain.draw_answers(index) for chain in running], _ANSWER_COST + size)
             for chain in running:
                 chain.take_answers()
-        deal(columns, [chain.draw_items(index) for chain in running], size * size, _ROW_COST)
-        deal(rows, [chain.draw_users(index) for chain in running], size * size, _ROW_COST)
-        deal(rows, [chain.squares() for chain in running], 16 * size)
+        deal(1, [chain.draw_items(index) for chain in running], size * size, _ROW_COST)
+        deal(0, [chain.draw_users(index) for chain in running], size * size, _ROW_COST)
+        deal(0, [chain.squares() for chain in running], 16 * size)
         for chain in running:
             chain.learn()
         yield index
@@ -347,9 +316,9 @@ def told_apart(table: Observations, guess: int, n_features: int, n_jobs: int | N
     sizes = [size for size in TRIED if size <= room]
     with one_blas_thread(), Threads(n_jobs) as dealer:
         splits = [table.split(_HELD_OUT, random_state=k) for k in range(_TIMES if len(table) < _FEW else 1)]
-        trials = [_Trial(*split, n_features, dealer) for split in splits]
+        errors = [_error_of(*split, n_features, dealer) for split in splits]
         first = max(k for k, size in enumerate(sizes) if size == sizes[0] or per_factor * size <= guess)
-        best = _lowest(lambda k: sum(trial.error(sizes[k]) for trial in trials), first, len(sizes), worth)
+        best = _lowest(lambda k: sum(error(sizes[k]) for error in errors), first, len(sizes), worth)
     return min(max(round(per_factor * sizes[best]), FEWEST_EVENTS), MOST_EVENTS, room)
 
 
@@ -371,29 +340,29 @@ def _lowest(error: Callable[[int], float], first: int, n: int, worth: float) -> 
     return best
 
 
-class _Trial:
-    """Factors of one part of a table, judged by another."""
+def _error_of(train: Observations, held_out: Observations, n_features: int, dealer: Threads) -> Callable[[int], float]:
+    """Return what a number of factors of one part of a table has to the other: the error of the last sweeps' average.
 
-    def __init__(self, train: Observations, held_out: Observations, n_features: int, dealer: Threads) -> None:
-        self._train, self._dealer = train, dealer
-        self._features = pattern_features(train, n_features)
-        users, items = entry_rows(train, held_out)
-        known = (users >= 0) & (items >= 0)
-        self._users, self._items, self._values = users[known], items[known], held_out.values[known]
+    It is the sum of squared errors, or the log loss of yes and no.
+    """
+    features, (users, items) = pattern_features(train, n_features), entry_rows(train, held_out)
+    known = (users >= 0) & (items >= 0)
+    users, items, values = users[known], items[known], held_out.values[known]
 
-    def error(self, size: int) -> float:
-        """Return the sum of squared errors, or the log loss of yes and no, of the average of the last sweeps."""
+    def error(size: int) -> float:
         sizes = {"n_events": size, "n_chains": _CHAINS, "burn_in": 0, "n_samples": 0, "thin": 1, "n_features": 0}
         plan = Plan(**sizes, likelihood="gaussian", levels=np.array([0.0, 1.0]))
-        chain = Chain(plan, self._train, self._features, 0, self._dealer)
+        chain = Chain(plan, train, features, 0, dealer)
         running = [FactorChain(chain, generator(k, size)) for k in range(_CHAINS)]
-        total = np.zeros(self._values.size)
-        for index in factor_sweeps(running, self._dealer, _SWEEPS):
+        total = np.zeros(values.size)
+        for index in factor_sweeps(running, dealer, _SWEEPS):
             if index >= _SWEEPS - _AVERAGED:
                 for now in (one.factors for one in running):
-                    total += np.einsum("nd,nd->n", now.users[self._users], now.items[self._items])
+                    total += np.einsum("nd,nd->n", now.users[users], now.items[items])
         found = np.clip(total / (_CHAINS * _AVERAGED), 0.0, 1.0)
-        if self._train.is_binary:
-            right = np.where(self._values > 0.5, found, 1.0 - found)
+        if train.is_binary:
+            right = np.where(values > 0.5, found, 1.0 - found)
             return float(-np.log(np.clip(right, _LEAST_CHANCE, 1.0 - _LEAST_CHANCE)).sum())
-        return float(((found - self._values) ** 2).sum())
+        return float(((found - values) ** 2).sum())
+
+    return error

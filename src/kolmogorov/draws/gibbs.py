@@ -197,7 +197,7 @@ def draw_spaced(state, step, slope, square, drop, weight):
 
 @kernel
 def draw_psis(
-    indptr, indices, values, weights, precision, theta, codes, levels, centre, pull, rounds, seeds, first, last, out
+    indptr, indices, values, weights, precision, theta, levels, centre, pull, rounds, codes, seeds, first, last, out
 ):
     """Draw each item's level in each event given the others, `rounds` times; `codes` and `out` are numbers of levels.
 
@@ -295,7 +295,7 @@ def move_pairs(Q, w, x, slope, state, rounds):
 
 @kernel
 def draw_thetas(
-    indptr, indices, values, weights, precision, psi, whole, theta, pull, centre, rounds, seeds, first, last, out
+    indptr, indices, values, weights, precision, psi, whole, pull, centre, rounds, theta, seeds, first, last, out
 ):
     """Draw each user's theta: a normal distribution on the simplex, of its answers and of a prior around `centre`.
 
@@ -364,7 +364,7 @@ def draw_hidden(indptr, indices, answers, weights, own, others, seeds, first, la
 
 @kernel
 def draw_emissions(
-    indptr, indices, answers, weights, theta, codes, emission, position, centre, pull, seeds, first, last, out
+    indptr, indices, answers, weights, theta, emission, position, centre, pull, codes, seeds, first, last, out
 ):
     """Draw each item's level in each event given the others, the events behind the answers summed out.
 
@@ -424,7 +424,7 @@ def draw_emissions(
 
 
 @kernel
-def draw_emitted(indptr, indices, answers, weights, codes, emission, theta, alpha, seeds, first, last, out):
+def draw_emitted(indptr, indices, answers, weights, codes, emission, alpha, theta, seeds, first, last, out):
     """Draw each user's theta: an event for each answer, then a Dirichlet given their counts.
 
     A weight is how often the answer was given, each time from an event of its own.
@@ -460,7 +460,7 @@ def draw_emitted(indptr, indices, answers, weights, codes, emission, theta, alph
 
 
 @kernel
-def settle_emitted(indptr, indices, answers, weights, codes, emission, theta, alpha, seeds, kept, first, last, out):
+def settle_emitted(indptr, indices, answers, weights, codes, emission, alpha, theta, seeds, kept, first, last, out):
     """Draw thetas again and again, once for each of `seeds`, and return the means of the last `kept` draws.
 
     The same seeds serve every row; `theta`, the start, is overwritten.
@@ -472,7 +472,7 @@ def settle_emitted(indptr, indices, answers, weights, codes, emission, theta, al
         for k in range(n):
             # A row of theta is read before it is written.
             draw_emitted(
-                indptr, indices, answers, weights, codes, emission, theta, alpha, seeds[k : k + 1], row, row + 1, theta
+                indptr, indices, answers, weights, codes, emission, alpha, theta, seeds[k : k + 1], row, row + 1, theta
             )
             if k >= n - kept:
                 for d in range(theta.shape[1]):

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from math import erf, exp, pi, sqrt
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -35,7 +36,7 @@ from kolmogorov.draws.gibbs import (
     settle_emitted,
 )
 from kolmogorov.draws.levels import NEARLY_SURE, middles, nearest
-from kolmogorov.draws.priors import NoisePrior, ThetaPrior, redrawn_alpha, redrawn_shape, stepped
+from kolmogorov.draws.priors import NoisePrior, redrawn_alpha, redrawn_shape, stepped
 
 if TYPE_CHECKING:
     from kolmogorov.draws.chain import Chain, ChainState
@@ -56,16 +57,15 @@ _STEPS, _CLOSE = 60, 1e-5
 USER_ROUNDS = 2
 #: Rounds over the levels of a new item; sweeps over a new user for each draw, and how many of the last are averaged;
 #: the same where an event is drawn for every answer: from one event to another there is a longer way. By judgement.
-NEW_ROUNDS, NEW_SWEEPS, NEW_ANSWER_SWEEPS = 12, (12, 8), (120, 80)
+_NEW_ROUNDS, _NEW_SWEEPS, _NEW_ANSWER_SWEEPS = 12, (12, 8), (120, 80)
 #: Sweeps in which the Dirichlet prior of theta stays as it starts. By judgement.
 HELD = 30
 
 
-def kind_of(likelihood: str, levels: Floats) -> Gaussian:
+def kind_of(likelihood: str, levels: Floats, unobserved: float) -> Gaussian:
     """Return what answers mean; of yes and no, levels that are no chances are those of hidden ratings."""
-    if likelihood == "gaussian":
-        return Gaussian()
-    return HiddenRatings() if levels[0] < 0.0 or levels[-1] > 1.0 else DrawnEvents()
+    beyond = levels[0] < 0.0 or levels[-1] > 1.0
+    return (Gaussian if likelihood == "gaussian" else HiddenRatings if beyond else DrawnEvents)(levels, unobserved)
 
 
 def chances_of_yes(said: Floats) -> Floats:
@@ -88,113 +88,97 @@ class Gaussian:
 
     #: Whether what a draw says is a rating behind yes and no, and not what is expected.
     hidden: ClassVar[bool] = False
-    #: The numbers of the priors on which chains should agree.
-    prior_names: ClassVar[tuple[str, ...]] = ("concentration", "noise", "noise_shape")
-    #: Sweeps over a new item for each draw, and rounds over its levels in each. By judgement.
-    new_item_rounds: ClassVar[tuple[int, int]] = (1, NEW_ROUNDS)
+    #: Sweeps over a new item for each draw, and rounds over its levels in each.
+    new_item_rounds: ClassVar[tuple[int, int]] = (1, _NEW_ROUNDS)
 
-    def psi_variance(self, unobserved: float) -> float:
-        """Return what the prior of psi's precision is around, as a variance by event.
+    def __init__(self, levels: Floats, unobserved: float) -> None:
+        self.levels, self.unobserved = levels, unobserved
+        #: Where levels stand in the items' normal prior.
+        self.positions = levels
+        #: What the prior of psi's precision is around, as a variance by event. With noisy ratings it has to be small:
+        #: events that are not needed must be able to have nearly the same levels.
+        self.psi_variance = 0.1 if unobserved else 0.01
 
-        With noisy ratings it has to be small: events that are not needed must be able to have nearly the same levels.
-        """
-        return 0.1 if unobserved else 0.01
-
-    def positions(self, levels: Floats) -> Floats:
-        """Return where levels stand in the items' normal prior."""
-        return levels
+    # --- conditional draws ------------------------------------------------------------------------------------------
 
     def entering(self, view: View) -> View:
         """Return answers as draws take them."""
         return view
 
-    # --- conditional draws ------------------------------------------------------------------------------------------
-
     def told(self, chain: Chain, state: ChainState, index: int) -> tuple[ChainState, View, View]:
         """Return what psis and thetas are to explain in a sweep, by users and by items: the answers as they are."""
         return state, self.entering(chain.observations.rows), self.entering(chain.observations.columns)
 
-    def psis(
-        self, view: View, theta: Floats, noise: Floats, levels: Floats, prior: Any, unobserved: float, rounds: int
-    ) -> Draw:
-        """Return how items, as numbers of levels, are drawn given thetas and a prior, their means and its precision."""
-        precision, (centre, pull) = 1.0 / noise, prior
-        if unobserved:
+    def psis(self, view: View, theta: Floats, noise: Floats, prior: tuple[Floats, Floats], rounds: int) -> Draw:
+        """Return how items, as numbers of levels, are drawn given thetas and a prior: their means and its precision."""
+        precision, (centre, pull) = self.precision(noise), prior
+        if self.unobserved:
             # That everyone said no, a little, is one more normal prior, around 0.
-            both = pull + unobserved * (precision * theta.T) @ theta
+            both = pull + self.unobserved * (precision * theta.T) @ theta
             centre, pull = centre @ pull @ np.linalg.inv(both), both
-        table = corrected(view, unobserved)
+        table = corrected(view, self.unobserved)
+        return partial(draw_psis, *table, precision, theta, self.levels, centre, pull, rounds)
 
-        def draw(codes: Any, seeds: NDArray[np.uint64], first: int, last: int, out: Any) -> None:
-            draw_psis(*table, precision, theta, codes, levels, centre, pull, rounds, seeds, first, last, out)
+    def thetas(self, view: View, psi: Floats, noise: Floats, prior: tuple[float, Floats]) -> Draw:
+        """Return how users are drawn given psis and a prior: its concentration and their centres."""
+        whole = self.unobserved * psi.T @ psi if self.unobserved else np.empty((0, 0))
+        table = corrected(view, self.unobserved)
+        return partial(draw_thetas, *table, self.precision(noise), psi, whole, *prior, USER_ROUNDS)
 
-        return draw
+    def behind(self, of: Callable[..., Draw], view: View, others: Floats, *given: Any) -> Draw:
+        """Return how new rows are drawn, `of` being `psis` or `thetas`: nobody has drawn what they are to explain."""
+        return of(view, others, *given)
 
-    def thetas(self, view: View, psi: Floats, noise: Floats, levels: Floats, prior: Any, unobserved: float) -> Draw:
-        """Return how users are drawn given psis and a prior, its concentration and their centres."""
-        table, precision, (concentration, centre) = corrected(view, unobserved), 1.0 / noise, prior
-        whole = unobserved * psi.T @ psi if unobserved else np.empty((0, 0))
-        given = (precision, psi, whole)
-
-        def draw(theta: Any, seeds: NDArray[np.uint64], first: int, last: int, out: Any) -> None:
-            draw_thetas(*table, *given, theta, concentration, centre, USER_ROUNDS, seeds, first, last, out)
-
-        return draw
+    def precision(self, noise: Floats) -> Floats:
+        """Return the inverse variances of users' answers."""
+        return 1.0 / noise
 
     def theta_prior(self, state: ChainState) -> tuple[float, Floats]:
         """Return the concentration of thetas and their centres."""
         return state.theta_prior.concentration, state.theta_prior.centre
 
-    def redrawn(
-        self, chain: Chain, state: ChainState, rows: View, index: int, rng: np.random.Generator, *, learning: bool
+    def learned(
+        self, chain: Chain, state: ChainState, rows: View, index: int, rng: np.random.Generator, learning: bool
     ) -> ChainState:
-        """Draw what answers have of their own, given the rest: the variances of the noise, and their prior."""
+        """Draw the noise given the rest, and while `learning` the prior of theta."""
+        state, prior = self._noise_drawn(chain, state, rows, rng), state.theta_prior
+        if learning:
+            # Where only yes is recorded the pattern is the answers, and would be believed beside them.
+            prior = (prior.located if self.unobserved else prior.shrunk)(state.theta, chain.seen_users)
+            if chain.concentration is None:
+                prior = stepped(prior, state.theta, chain.seen_users, rng)
+        return replace(state, theta_prior=prior)
+
+    def _noise_drawn(self, chain: Chain, state: ChainState, rows: View, rng: np.random.Generator) -> ChainState:
+        """Draw the variances of the noise, and their prior."""
         prior = NoisePrior(state.scale, state.shape, chain.noise_rate * chain.noise_shape / state.shape)
         noise, prior = prior.redrawn(chain.residuals(state.theta, state.psi, rows), chain.mass, rng)
         shape, scale = redrawn_shape(prior.shape, prior.scale, noise, rng)
         return replace(state, noise=noise, scale=scale, shape=shape)
-
-    def learned_theta_prior(self, chain: Chain, state: ChainState, rng: np.random.Generator) -> ThetaPrior:
-        """Learn the prior of theta during burn-in."""
-        prior = state.theta_prior
-        # Where only yes is recorded the pattern is the answers, and would be believed beside them.
-        prior = (prior.located if chain.unobserved else prior.shrunk)(state.theta, chain.seen_users)
-        return prior if chain.concentration is not None else stepped(prior, state.theta, chain.seen_users, rng)
 
     def numbers(self, state: ChainState) -> dict[str, float]:
         """Return the concentration of theta, fixed after burn-in, the usual deviation of the noise, and its shape."""
         usual = math.sqrt(state.scale / state.shape)
         return {"concentration": state.theta_prior.concentration, "noise": usual, "noise_shape": state.shape}
 
-    # --- rows that were not there when chains were run ----------------------------------------------------------------
-
-    def new_psis(self, *given: Any) -> Draw:
-        """Return how new items are drawn: `psis`, of which nobody has drawn what they are to explain."""
-        return self.psis(*given)
-
-    def new_thetas(self, *given: Any) -> Draw:
-        """Return how new users are drawn."""
-        return self.thetas(*given)
-
     def settled_thetas(
-        self, k: int, view: View, psi: Floats, noise: float, levels: Floats, prior: Any, unobserved: float, job: Threads
+        self, k: int, view: View, psi: Floats, noise: float, prior: tuple[float, Floats], dealer: Threads
     ) -> Floats:
         """Draw new users given the k-th draw again and again, from their centre on; return the mean of the last."""
-        concentration, centre = prior
-        n, size, (sweeps, last_ones) = view.counts.size, centre.size, NEW_SWEEPS
-        around = np.tile(centre, (n, 1))
-        draw = self.new_thetas(view, psi, np.full(n, noise), levels, (concentration, around), unobserved)
-        total = np.zeros((n, size))
+        (concentration, centre), (sweeps, kept) = prior, _NEW_SWEEPS
+        around = np.tile(centre, (view.counts.size, 1))
+        draw = self.behind(self.thetas, view, psi, np.full(len(around), noise), (concentration, around))
+        total = np.zeros_like(around)
 
         def share(first: int, last: int) -> None:
             theta, out = around.copy(), np.empty_like(total)
             for index in range(sweeps):
                 draw(theta, same_seeds(k, index, USER_SIDE, last - first), first, last, out)
                 theta[first:last] = out[first:last]
-                if index >= sweeps - last_ones:
-                    total[first:last] += theta[first:last] / last_ones
+                if index >= sweeps - kept:
+                    total[first:last] += theta[first:last] / kept
 
-        job.deal(share, n, size**2)
+        dealer.deal(share, len(around), centre.size**2)
         return total
 
     # --- what is expected, and how answers lie around it --------------------------------------------------------------
@@ -234,14 +218,16 @@ class Gaussian:
 class YesNo(Gaussian):
     """What both kinds of yes and no have in common: answers are told by their chance."""
 
-    prior_names: ClassVar[tuple[str, ...]] = ("concentration",)
-    new_item_rounds: ClassVar[tuple[int, int]] = (NEW_ROUNDS, 1)
+    new_item_rounds: ClassVar[tuple[int, int]] = (_NEW_ROUNDS, 1)
+
+    def numbers(self, state: ChainState) -> dict[str, float]:
+        """Return the concentration of theta."""
+        return {"concentration": state.theta_prior.concentration}
 
     def shares(self, posterior: Posterior, users: Rows, items: Rows, points: Floats) -> Floats:
-        """Return the probability of either answer: 0 and 1 are the first and the last of the points."""
-        chance, out = posterior.at_rows(users, items), np.zeros((users.size, points.size))
-        out[:, 0], out[:, -1] = 1.0 - chance, chance
-        return out
+        """Return the probability of either answer."""
+        chance = posterior.at_rows(users, items)
+        return np.column_stack([1.0 - chance, chance])
 
     def interval(self, posterior: Posterior, users: Rows, items: Rows, tails: tuple[float, float]) -> Floats:
         """Return two quantiles, which are 0 or 1."""
@@ -266,58 +252,41 @@ class HiddenRatings(YesNo):
 
     hidden: ClassVar[bool] = True
 
-    def psi_variance(self, unobserved: float) -> float:
-        """Return a wide one: nothing bounds ratings that are hidden."""
-        return 0.5
+    def __init__(self, levels: Floats, unobserved: float) -> None:
+        super().__init__(levels, unobserved)
+        # Nothing bounds ratings that are hidden.
+        self.psi_variance = 0.5
 
     def told(self, chain: Chain, state: ChainState, index: int) -> tuple[ChainState, View, View]:
         """Draw the ratings behind all answers."""
         rows, columns = chain.observations.rows, chain.observations.columns
-        n_users, ratings = len(state.theta), np.empty(rows.values.size)
-        seeds = chain.row_seeds(index, HIDDEN + USER_SIDE)
-        given = (*entries(rows), state.theta, state.psi)
-
-        def share(first: int, last: int) -> None:
-            draw_hidden(*given, seeds[first:last], first, last, ratings)
-
-        chain.deal(share, rows, 64 + state.theta.shape[1])
+        ratings, seeds = np.empty(rows.values.size), chain.row_seeds(index, HIDDEN + USER_SIDE)
+        draw = partial(draw_hidden, *entries(rows), state.theta, state.psi)
+        chain.deal(lambda first, last: draw(seeds[first:last], first, last, ratings), rows, 64 + chain.n_events)
         by_items = View(columns.indptr, columns.indices, ratings[chain.by_items], columns.weights)
-        state = replace(state, noise=np.full(n_users, NOISE))
+        state = replace(state, noise=np.full(len(state.theta), NOISE))
         return state, View(rows.indptr, rows.indices, ratings, rows.weights), by_items
 
-    def redrawn(
-        self, chain: Chain, state: ChainState, rows: View, index: int, rng: np.random.Generator, *, learning: bool
-    ) -> ChainState:
+    def behind(self, of: Callable[..., Draw], view: View, others: Floats, *given: Any) -> Draw:
+        """Return how new rows are drawn, each time with the ratings behind their answers."""
+        ratings = np.empty(view.values.size)
+        inner = of(View(view.indptr, view.indices, ratings[:], view.weights), others, *given)
+
+        def draw(now: Any, seeds: NDArray[np.uint64], first: int, last: int, out: Any) -> None:
+            # Items come as numbers of levels.
+            own = self.levels[now] if now.dtype == np.uint8 else now
+            draw_hidden(*entries(view), own, others, mixed(seeds), first, last, ratings)
+            inner(now, seeds, first, last, out)
+
+        return draw
+
+    def precision(self, noise: Floats) -> Floats:
+        """Return the same for all."""
+        return np.full(len(noise), 1.0 / NOISE)
+
+    def _noise_drawn(self, chain: Chain, state: ChainState, rows: View, rng: np.random.Generator) -> ChainState:
         """Leave the noise as it is: what is hidden has no scale of its own."""
         return state
-
-    def numbers(self, state: ChainState) -> dict[str, float]:
-        """Return the concentration of theta, fixed after burn-in."""
-        return {"concentration": state.theta_prior.concentration}
-
-    def new_psis(
-        self, view: View, theta: Floats, noise: Floats, levels: Floats, prior: Any, unobserved: float, rounds: int
-    ) -> Draw:
-        """Return how new items are drawn, each time with the ratings behind their answers."""
-        hidden, ratings = hidden_view(view)
-        inner = self.psis(hidden, theta, np.full(len(theta), NOISE), levels, prior, unobserved, rounds)
-
-        def draw(codes: Any, seeds: NDArray[np.uint64], first: int, last: int, out: Any) -> None:
-            draw_hidden(*entries(view), levels[codes], theta, mixed(seeds), first, last, ratings)
-            inner(codes, seeds, first, last, out)
-
-        return draw
-
-    def new_thetas(self, view: View, psi: Floats, noise: Floats, levels: Floats, *rest: Any) -> Draw:
-        """Return how new users are drawn, each time with the ratings behind their answers."""
-        hidden, ratings = hidden_view(view)
-        inner = self.thetas(hidden, psi, np.full(len(noise), NOISE), levels, *rest)
-
-        def draw(theta: Any, seeds: NDArray[np.uint64], first: int, last: int, out: Any) -> None:
-            draw_hidden(*entries(view), theta, psi, mixed(seeds), first, last, ratings)
-            inner(theta, seeds, first, last, out)
-
-        return draw
 
     def expected(self, said: Floats) -> Floats:
         """Return the chances of a yes."""
@@ -330,72 +299,50 @@ class DrawnEvents(YesNo):
     Thetas have a Dirichlet prior with the parameters `alpha`.
     """
 
-    def psi_variance(self, unobserved: float) -> float:
-        """Return what the prior of psi's precision is around, as a variance by event."""
-        return 0.1
-
-    def positions(self, levels: Floats) -> Floats:
-        """Return where the levels stand in the items' normal prior: by their log odds."""
-        return POSITION
+    def __init__(self, levels: Floats, unobserved: float) -> None:
+        super().__init__(levels, unobserved)
+        self.positions, self.psi_variance = POSITION, 0.1
 
     def entering(self, view: View) -> View:
         """Return answers as 0 and 1."""
         answers: Any = (view.values > 0.5).astype(np.uint8)
         return View(view.indptr, view.indices, answers, view.weights)
 
-    def psis(
-        self, view: View, theta: Floats, noise: Floats, levels: Floats, prior: Any, unobserved: float, rounds: int
-    ) -> Draw:
+    def psis(self, view: View, theta: Floats, noise: Floats, prior: tuple[Floats, Floats], rounds: int) -> Draw:
         """Return how items are drawn, the events behind the answers summed out."""
+        return partial(draw_emissions, *entries(view), theta, CHANCES, POSITION, *prior)
 
-        def draw(codes: Any, seeds: NDArray[np.uint64], first: int, last: int, out: Any) -> None:
-            draw_emissions(*entries(view), theta, codes, CHANCES, POSITION, *prior, seeds, first, last, out)
-
-        return draw
-
-    def thetas(self, view: View, psi: Floats, noise: Floats, levels: Floats, prior: Any, unobserved: float) -> Draw:
+    def thetas(self, view: View, psi: Floats, noise: Floats, prior: tuple[float, Floats]) -> Draw:
         """Return how users are drawn: an event for each answer, then a Dirichlet given their counts."""
-        codes, alpha = nearest(psi, levels), prior[0] * prior[1]
-
-        def draw(theta: Any, seeds: NDArray[np.uint64], first: int, last: int, out: Any) -> None:
-            draw_emitted(*entries(view), codes, CHANCES, theta, alpha, seeds, first, last, out)
-
-        return draw
+        total, mean = prior
+        return partial(draw_emitted, *entries(view), nearest(psi, self.levels), CHANCES, total * mean)
 
     def theta_prior(self, state: ChainState) -> tuple[float, Floats]:
         """Return the Dirichlet's parameters, as one part."""
         return 1.0, state.alpha
 
-    def redrawn(
-        self, chain: Chain, state: ChainState, rows: View, index: int, rng: np.random.Generator, *, learning: bool
+    def numbers(self, state: ChainState) -> dict[str, float]:
+        """Return the concentration of theta: the sum of its Dirichlet prior's parameters."""
+        return {"concentration": float(state.alpha.sum())}
+
+    def learned(
+        self, chain: Chain, state: ChainState, rows: View, index: int, rng: np.random.Generator, learning: bool
     ) -> ChainState:
         """Draw alpha. At first users are alike because events are; learned from that, alpha would keep them so."""
         if learning and index <= HELD:
             return state
         return replace(state, alpha=redrawn_alpha(state.alpha, state.theta[chain.seen_users], rng))
 
-    def learned_theta_prior(self, chain: Chain, state: ChainState, rng: np.random.Generator) -> ThetaPrior:
-        """Leave the normal prior alone: that of thetas is alpha."""
-        return state.theta_prior
-
-    def numbers(self, state: ChainState) -> dict[str, float]:
-        """Return the concentration of theta: the sum of its Dirichlet prior's parameters."""
-        return {"concentration": float(state.alpha.sum())}
-
     def settled_thetas(
-        self, k: int, view: View, psi: Floats, noise: float, levels: Floats, prior: Any, unobserved: float, job: Threads
+        self, k: int, view: View, psi: Floats, noise: float, prior: tuple[float, Floats], dealer: Threads
     ) -> Floats:
         """Draw new users given the k-th draw again and again: from one event to another there is a long way."""
-        sweeps, last_ones = NEW_ANSWER_SWEEPS
+        (total, mean), (sweeps, kept) = prior, _NEW_ANSWER_SWEEPS
         seeds = row_seeds(k, 0, USER_SIDE, np.arange(sweeps))
-        theta = np.tile(prior[1], (view.counts.size, 1))
-        given = (*entries(view), nearest(psi, levels), CHANCES, theta, prior[0] * prior[1], seeds, last_ones)
+        theta = np.tile(mean, (view.counts.size, 1))
         found = np.empty_like(theta)
-
-        def share(first: int, last: int) -> None:
-            settle_emitted(*given, first, last, found)
-
-        job.deal(share, len(theta), 1, view.indptr, 16 * sweeps * prior[1].size)
+        draw = partial(settle_emitted, *entries(view), nearest(psi, self.levels), CHANCES, total * mean, theta, seeds)
+        dealer.deal(lambda *some: draw(kept, *some, found), len(theta), 1, view.indptr, 16 * sweeps * mean.size)
         return found
 
 
@@ -414,12 +361,6 @@ def corrected(view: View, unobserved: float) -> tuple[Any, ...]:
     weights = view.weights if view.weights.size else np.ones_like(view.values)
     left = weights - unobserved
     return view.indptr, view.indices, view.values * weights / left, left
-
-
-def hidden_view(view: View) -> tuple[View, Floats]:
-    """Return a table of ratings behind the answers of another, and where these are to be written."""
-    ratings = np.empty(view.values.size)
-    return View(view.indptr, view.indices, ratings[:], view.weights), ratings
 
 
 def same_seeds(draw: int, sweep: int, side: int, n: int) -> NDArray[np.uint64]:

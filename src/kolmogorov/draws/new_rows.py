@@ -33,14 +33,14 @@ def new_thetas(posterior: Posterior, view: View, n_jobs: int | None) -> Floats:
     For each draw a row is drawn some times given that draw's psis, and the mean of the last ones is taken. A row
     without entries gets the population's.
     """
-    parts, kind, levels = [], posterior.kind, posterior.levels
+    parts, kind = [], posterior.kind
     answers = kind.entering(view)
     with one_blas_thread(), Threads(n_jobs) as dealer:
         for k in range(posterior.n_draws):
             population = posterior.theta[k, posterior.user_seen].mean(axis=0, dtype=np.float64)
             prior = (concentration(posterior, k, population), population)
-            given = (posterior.psi[k].astype(np.float64), float(posterior.noise[k].mean()), levels, prior)
-            theta = kind.settled_thetas(k, answers, *given, posterior.unobserved, dealer)
+            psi, noise = posterior.psi[k].astype(np.float64), float(posterior.noise[k].mean())
+            theta = kind.settled_thetas(k, answers, psi, noise, prior, dealer)
             theta[view.counts == 0] = population / population.sum()
             parts.append(theta / posterior.n_draws)
     return np.concatenate(parts, axis=1)
@@ -61,15 +61,15 @@ def new_psis(posterior: Posterior, view: View) -> NDArray[Any]:
     Before its ratings are looked at, a new item is what the items known are on average, as far off as these are.
     """
     found, n, kind, levels = [], view.counts.size, posterior.kind, posterior.levels
-    answers, position, (sweeps, rounds) = kind.entering(view), kind.positions(levels), kind.new_item_rounds
+    answers, position, (sweeps, rounds) = kind.entering(view), kind.positions, kind.new_item_rounds
     with one_blas_thread():
         for k in range(posterior.n_draws):
             known = position[nearest(posterior.psi[k], levels)[posterior.item_seen]]
             mean = known.mean(axis=0)
-            precision = usual_precision(known - mean, kind.psi_variance(posterior.unobserved))
+            precision = usual_precision(known - mean, kind.psi_variance)
             theta, noise = (part[k].astype(np.float64) for part in (posterior.theta, posterior.noise))
             prior = (np.tile(mean, (n, 1)), precision)
-            draw = kind.new_psis(answers, theta, noise, levels, prior, posterior.unobserved, rounds)
+            draw = kind.behind(kind.psis, answers, theta, noise, prior, rounds)
             codes = nearest(prior[0], position)
             for index in range(sweeps):
                 fresh = np.empty_like(codes)

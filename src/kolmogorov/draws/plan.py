@@ -68,7 +68,7 @@ class Plan(Sizes):
     @property
     def kind(self) -> Gaussian:
         """What answers mean."""
-        return kind_of(self.likelihood, self.levels)
+        return kind_of(self.likelihood, self.levels, self.unobserved)
 
     @property
     def n_sweeps(self) -> int:

@@ -97,7 +97,7 @@ class Posterior(Trained):
     @property
     def kind(self) -> Gaussian:
         """What answers mean."""
-        return kind_of(self.likelihood, self.levels)
+        return kind_of(self.likelihood, self.levels, self.unobserved)
 
     # --- predictions ----------------------------------------------------------------------------------------------
 

@@ -102,41 +102,29 @@ class Features:
 
 
 def pattern_features(observations: Observations, count: int) -> Features:
-    """Describe users and items, both by the same singular vectors."""
-    n_users, n_items = observations.n_users, observations.n_items
-    count = 0 if len(observations) > _DENSE * n_users * n_items else min(count, min(n_users, n_items) - 1)
+    """Describe users and items, both by singular vectors of the pattern, in which frequent ones count less."""
+    rows, columns, shape = observations.rows, observations.columns, (observations.n_users, observations.n_items)
+    count = 0 if len(observations) > _DENSE * shape[0] * shape[1] else min(count, min(shape) - 1)
     if count < 1:
-        return Features.none(n_users, n_items)
-    left, _, right = _singular(observations, count)
-    counts = observations.columns.counts
-    # What is observed often is liked more, and not in proportion: hence the square of the logarithm.
-    items = _described(right.T, counts, np.log(np.maximum(counts, 1)) ** 2)
-    return Features(_described(left, observations.rows.counts), items)
-
-
-def _singular(observations: Observations, count: int) -> tuple[Any, Any, Any]:
-    """Return singular vectors of the pattern, in which frequent users and items count less."""
-    n_users, n_items = observations.n_users, observations.n_items
-    rows, columns = observations.rows, observations.columns
+        return Features.none(*shape)
     scale = 1.0 / np.sqrt(np.maximum(rows.counts, 1))[observations.user_rows()]
     scale = scale / np.sqrt(np.maximum(columns.counts, 1))[observations.item_rows()]
-    pattern = csr_array((scale, rows.indices.copy(), rows.indptr.copy()), shape=(n_users, n_items))
-    if min(n_users, n_items) <= max(_FEW, 2 * count + 1):
+    pattern = csr_array((scale, rows.indices.copy(), rows.indptr.copy()), shape=shape)
+    if min(shape) <= max(_FEW, 2 * count + 1):
         # ARPACK would go through the whole space, and where that is less than it seems begin anew at random.
-        return _all_at_once(pattern, count)
-    left, sizes, right = svds(pattern, k=count, v0=np.ones(min(n_users, n_items)))
-    return left, sizes, right
-
-
-def _all_at_once(pattern: Any, count: int) -> tuple[Floats, Floats, Floats]:
-    """Return leading singular vectors of a table with a short side; of those without size, zeros on the other one."""
-    tall = pattern.shape[0] >= pattern.shape[1]
-    table = pattern if tall else pattern.T
-    squares, vectors = np.linalg.eigh((table.T @ table).toarray())
-    squares, vectors = squares[-count:], vectors[:, -count:]
-    sizes = np.sqrt(np.maximum(squares, 0.0))
-    others = (table @ vectors) / np.where(sizes > _NOTHING, sizes, np.inf)
-    return (others, sizes, vectors.T) if tall else (vectors, sizes, others.T)
+        tall = shape[0] >= shape[1]
+        table = pattern if tall else pattern.T
+        squares, short = np.linalg.eigh((table.T @ table).toarray())
+        sizes, short = np.sqrt(np.maximum(squares[-count:], 0.0)), short[:, -count:]
+        # Of vectors without size zeros on the other side.
+        long = (table @ short) / np.where(sizes > _NOTHING, sizes, np.inf)
+        left, right = (long, short) if tall else (short, long)
+    else:
+        left, _, turned = svds(pattern, k=count, v0=np.ones(min(shape)))
+        right = turned.T
+    # What is observed often is liked more, and not in proportion: hence the square of the logarithm.
+    items = _described(right, columns.counts, np.log(np.maximum(columns.counts, 1)) ** 2)
+    return Features(_described(left, rows.counts), items)
 
 
 def _described(vectors: Floats, counts: Any, *more: Floats) -> Floats:
@@ -256,7 +244,7 @@ def stepped(prior: ThetaPrior, theta: Floats, seen: NDArray[np.bool_], rng: np.r
     # They are thetas of users without answers.
     none = View(np.zeros(n + 1, np.int64), np.empty(0, np.int32), np.empty(0), np.empty(0))
     nothing = (none.indptr, none.indices, none.values, none.weights, np.ones(n), np.zeros((0, centre.shape[1])))
-    draw_thetas(*nothing, np.empty((0, 0)), prior.prior_draws, pull, centre[who], 2, seeds, 0, n, drawn)
+    draw_thetas(*nothing, np.empty((0, 0)), pull, centre[who], 2, prior.prior_draws, seeds, 0, n, drawn)
     usual = ((drawn - centre[who]) ** 2).sum(axis=1)
     found = float(((theta[seen] - centre[seen]) ** 2).sum(axis=1).mean())
     concentration = scored(pull, int(seen.sum()), found, float(usual.mean()), float(usual.var()))

@@ -259,7 +259,7 @@ class Sampler:
         self.samples = []
         chains.clear()
         plan, n_chains = self.plan, len(samples) // least
-        priors = {name: np.array([sample.priors[name] for sample in samples]) for name in plan.kind.prior_names}
+        priors = {name: np.array([sample.priors[name] for sample in samples]) for name in samples[0].priors}
         theta, psi, noise = (
             np.empty((len(samples), *first.shape), dtype=first.dtype)
             for first in (samples[0].theta, samples[0].psi, samples[0].noise)

@@ -20,7 +20,7 @@ from kolmogorov.descent.engine import MultiStart, ThreadedEngine
 from kolmogorov.descent.fitted import Fitted
 from kolmogorov.descent.problem import Objective, Problem
 from kolmogorov.draws.chain import START, Chain, ChainState
-from kolmogorov.draws.factors import FactorChain, Factors, HiddenFactorChain, settled_factors
+from kolmogorov.draws.factors import FactorChain, Factors, settled_factors
 from kolmogorov.draws.levels import nearest
 from kolmogorov.draws.plan import WARM_BLUR
 from kolmogorov.draws.posterior import Posterior
@@ -47,8 +47,7 @@ def started(chains: Sequence[Chain], dealer: Threads) -> list[ChainState]:
     if first.n_events == 1 or first.unobserved:
         return states
     rngs = [generator(chain.seed, START, 1) for chain in chains]
-    kind = HiddenFactorChain if first.kind.hidden else FactorChain
-    found = settled_factors([kind(*given) for given in zip(chains, rngs, strict=True)], dealer)
+    found = settled_factors([FactorChain(*given) for given in zip(chains, rngs, strict=True)], dealer)
     return [_from_factors(*given) for given in zip(chains, states, found, rngs, strict=True)]
 
 
@@ -140,7 +139,7 @@ def taken_up(posterior: Posterior, k: int, change: Change, chain: Chain) -> Chai
     fresh = np.maximum(theta_prior.centre[~known_users], _LEAST_SHARE / chain.n_events)
     theta[~known_users] = fresh / fresh.sum(axis=1, keepdims=True)
     psi_prior = _psi_prior(chain, codes, known_items & chain.seen_items)
-    codes[~known_items] = nearest(psi_prior.centre[~known_items], chain.kind.positions(chain.levels))
+    codes[~known_items] = nearest(psi_prior.centre[~known_items], chain.kind.positions)
     shape = drawn.get("noise_shape", plain.shape)
     return replace(
         plain,
@@ -157,7 +156,7 @@ def taken_up(posterior: Posterior, k: int, change: Change, chain: Chain) -> Chai
 
 def _psi_prior(chain: Chain, codes: NDArray[np.uint8], seen: NDArray[np.bool_]) -> PsiPrior:
     """Learn the prior of psi from psis, which come as numbers of levels."""
-    rng, psi = generator(chain.seed, START, 1), chain.kind.positions(chain.levels)[codes]
+    rng, psi = generator(chain.seed, START, 1), chain.kind.positions[codes]
     prior = chain.first_psi_prior(float(chain.observations.values.mean()))
     for _ in range(_PRIOR_ROUNDS):
         prior = prior.learned(psi, seen, chain.psi_variance, rng)

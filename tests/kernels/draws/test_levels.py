@@ -88,7 +88,7 @@ def test_values_have_their_exact_distribution(rng, grid):
     values, weights, precision = rng.random(6), 1 + rng.random(6), 6 * rng.random(6)
     centre, pull = rng.random(size), precision_matrix(rng, size)
     start, out = np.zeros((N, size), dtype=np.uint8), np.empty((N, size), dtype=np.uint8)
-    given_ = (precision, theta, start, grid, np.tile(centre, (N, 1)), pull, 40)
+    given_ = (precision, theta, grid, np.tile(centre, (N, 1)), pull, 40, start)
     draw_psis(*copies(values, weights), *given_, seeds(), 0, N, out)
     expected = naive.value_distribution(theta, values, weights * precision, grid, centre, pull)
     assert agree(places(out, grid.size), expected)
@@ -104,7 +104,7 @@ def test_values_behind_answers_have_their_exact_distribution(rng):
     codes, out = np.zeros((N, size), dtype=np.uint8), np.empty((N, size), dtype=np.uint8)
     prior = (position, np.tile(centre, (N, 1)), pull)
     for sweep in range(25):
-        draw_emissions(*copies(answers, times), theta, codes, emission, *prior, seeds(sweep), 0, N, out)
+        draw_emissions(*copies(answers, times), theta, emission, *prior, codes, seeds(sweep), 0, N, out)
         codes = out.copy()
     given_ = (emission, position, centre, pull)
     expected = naive.emission_distribution(theta, answers, times, *given_)
@@ -117,7 +117,7 @@ def test_thetas_have_their_exact_distribution(rng):
     values, weights, centre = rng.random(5), 1 + rng.random(5), rng.dirichlet(np.ones(size))
     precision, pull = 4.0, 3.0
     theta, out = np.full((n, size), 1 / size), np.empty((n, size))
-    given_ = (np.full(n, precision), psi, np.empty((0, 0)), theta, pull, np.tile(centre, (n, 1)), 40)
+    given_ = (np.full(n, precision), psi, np.empty((0, 0)), pull, np.tile(centre, (n, 1)), 40, theta)
     draw_thetas(*copies(values, weights, n), *given_, seeds(n=n), 0, n, out)
     np.testing.assert_allclose(out.sum(axis=1), 1.0)
     assert (out >= 0).all()
@@ -139,16 +139,16 @@ def test_thetas_behind_answers_are_those_of_the_twin(seed, size, n_answers):
     theta, alpha = rng.dirichlet(np.ones(size), 7), rng.uniform(0.5, 3.0, size)
     out = np.empty_like(theta)
     table = (indptr, items, answers.astype(np.uint8), np.empty(0))
-    draw_emitted(*table, codes, emission, theta, alpha, seeds(n=7), 0, 7, out)
+    draw_emitted(*table, codes, emission, alpha, theta, seeds(n=7), 0, 7, out)
     for u in range(7):
         part = slice(indptr[u], indptr[u + 1])
         given_ = (answers[part], items[part], codes, emission, theta[u], alpha, seeds(n=7)[u], uniform, gamma)
         np.testing.assert_allclose(out[u], naive.emitted_theta(*given_), rtol=1e-12)
     mean, now = np.empty_like(theta), theta.copy()
-    settle_emitted(*table, codes, emission, now, alpha, seeds(n=5), 3, 0, 7, mean)
+    settle_emitted(*table, codes, emission, alpha, now, seeds(n=5), 3, 0, 7, mean)
     kept = []
     for one in seeds(n=5):
-        draw_emitted(*table, codes, emission, theta, alpha, np.repeat(one, 7), 0, 7, out)
+        draw_emitted(*table, codes, emission, alpha, theta, np.repeat(one, 7), 0, 7, out)
         theta = out.copy()
         kept.append(theta)
     np.testing.assert_allclose(mean, np.mean(kept[-3:], axis=0), rtol=1e-12)
@@ -163,7 +163,7 @@ def test_many_equal_answers_are_drawn_as_if_one_by_one():
         table = (indptr, np.zeros(n * repeats, dtype=np.int32), np.full(n * repeats, 2, dtype=np.uint8))
         theta, out = np.full((n, 2), 0.5), np.empty((n, 2))
         for sweep in range(40):
-            given_ = (np.full(n * repeats, weight), codes, emission, theta, alpha, seeds(sweep, n), 0, n, out)
+            given_ = (np.full(n * repeats, weight), codes, emission, alpha, theta, seeds(sweep, n), 0, n, out)
             draw_emitted(*table, *given_)
             theta = out.copy()
         ways.append(theta[:, 0])

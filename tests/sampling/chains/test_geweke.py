@@ -36,7 +36,7 @@ class ValueWorld:
         options = {"likelihood": self.likelihood, "n_events": self.events, "levels": self.grid, "concentration": 1e-9}
         self.chain = chain_of(self.table, seed=11, **options)
         self.chain.noise_rate = 10.0
-        self.position = self.chain.kind.positions(self.grid)
+        self.position = self.chain.kind.positions
         prior = PsiPrior(np.ones((self.items, 1)), self.centre[None, :], np.diag(self.precision))
         self.start = replace(started([self.chain], self.chain.dealer)[0], psi_prior=prior)
 
@@ -165,8 +165,8 @@ def _light_answers(indptr, indices, values, weights, precision, *rest):
     _values(indptr, indices, values, weights, 0.2 * precision, *rest)
 
 
-def _weak_prior(indptr, indices, values, weights, precision, theta, codes, grid, centre, pull, *rest):
-    _values(indptr, indices, values, weights, precision, theta, codes, grid, centre, 0.5 * pull, *rest)
+def _weak_prior(indptr, indices, values, weights, precision, theta, grid, centre, pull, *rest):
+    _values(indptr, indices, values, weights, precision, theta, grid, centre, 0.5 * pull, *rest)
 
 
 def _wide_thetas(indptr, indices, values, weights, precision, *rest):
@@ -207,12 +207,12 @@ def _shifted_answers(indptr, indices, answers, *rest):
     _emissions(indptr, indices, answers.max() - answers, *rest)
 
 
-def _far_prior(indptr, indices, answers, weights, theta, codes, emission, position, centre, *rest):
-    _emissions(indptr, indices, answers, weights, theta, codes, emission, position, centre + 0.2, *rest)
+def _far_prior(indptr, indices, answers, weights, theta, emission, position, centre, *rest):
+    _emissions(indptr, indices, answers, weights, theta, emission, position, centre + 0.2, *rest)
 
 
-def _one_more(indptr, indices, answers, weights, codes, emission, theta, alpha, *rest):
-    _emitted(indptr, indices, answers, weights, codes, emission, theta, alpha + 3.0, *rest)
+def _one_more(indptr, indices, answers, weights, codes, emission, alpha, *rest):
+    _emitted(indptr, indices, answers, weights, codes, emission, alpha + 3.0, *rest)
 
 
 def _repeated(alpha, theta, rng):

@@ -7,7 +7,7 @@ from helpers.planned import chain_of as chain_of_table
 from kolmogorov import Observations
 from kolmogorov._support.threads import Threads
 from kolmogorov.descent.fitted import NOISE
-from kolmogorov.draws.factors import HiddenFactorChain, settled_factors
+from kolmogorov.draws.factors import FactorChain, settled_factors
 from kolmogorov.draws.levels import level_grid
 
 
@@ -22,7 +22,7 @@ def blocs(seed=0, n_users=80, n_items=40, share=0.8):
 def chain_of(table, dealer, seed=7, n_events=3):
     levels = level_grid("auto", table, "bernoulli", n_events)
     options = {"likelihood": "bernoulli", "n_events": n_events, "levels": levels}
-    return HiddenFactorChain(chain_of_table(table, seed=seed, dealer=dealer, **options), np.random.default_rng(seed))
+    return FactorChain(chain_of_table(table, seed=seed, dealer=dealer, **options), np.random.default_rng(seed))
 
 
 def test_a_stretch_has_the_density_of_ratings_and_items_stretched_together():
