@@ -20,7 +20,7 @@ from kolmogorov._support.seeds import generator
 from kolmogorov._support.threads import Threads
 from kolmogorov.draws.chain import PRIORS, Chain, ChainSource, ChainState
 from kolmogorov.draws.plan import Plan
-from kolmogorov.draws.priors import NoisePrior, pattern_features, redrawn_shape, scored
+from kolmogorov.draws.priors import pattern_features, redrawn_noise_prior, scored
 from kolmogorov.draws.start import plain_start, started
 from kolmogorov.gpu.cuda import Cuda
 from kolmogorov.gpu.draws import GpuChains
@@ -155,9 +155,8 @@ def priors_off(chain: Chain, before: ChainState, after: ChainState) -> float:
     """Return how far priors are, relatively, from those learned on the host from what was drawn."""
     rng = generator(chain.seed, PRIORS, 6)
     rate = chain.noise_rate * chain.noise_shape / before.shape
-    inverses = float((1.0 / after.noise).sum())
-    scaled = NoisePrior(before.scale, before.shape, rate).rescaled(len(after.noise), inverses, rng)
-    shape, scale = redrawn_shape(scaled.shape, scaled.scale, after.noise, rng)
+    sums = float(np.log(after.noise).sum()), float((1.0 / after.noise).sum())
+    scale, shape = redrawn_noise_prior(before.shape, rate, len(after.noise), *sums, rng)
     items = before.psi_prior.learned(after.psi, chain.seen_items, chain.psi_variance, rng)
     fitted = before.theta_prior.located if chain.unobserved else before.theta_prior.shrunk
     users = fitted(after.theta, chain.seen_users)

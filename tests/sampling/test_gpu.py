@@ -9,7 +9,7 @@ from helpers.gpu_states import states_of
 from helpers.planned import chain_of, planned
 from kolmogorov import BayesianKolmogorovModel, KolmogorovModel, Observations
 from kolmogorov.descent.fitted import NOISE
-from kolmogorov.draws.priors import NoisePrior, PsiPrior, ThetaPrior, pattern_features, redrawn_shape, scored, stepped
+from kolmogorov.draws.priors import PsiPrior, ThetaPrior, pattern_features, redrawn_noise_prior, scored, stepped
 from kolmogorov.draws.start import started
 from kolmogorov.errors import ExecutionError, ParameterError
 from kolmogorov.gpu import draws as gpu
@@ -181,11 +181,9 @@ def test_users_are_learned_as_by_each_chain(table, n_features, blocks):
 def test_noise_priors_are_redrawn_as_by_each_chain():
     noise = 1.0 / np.random.default_rng(1).gamma(3.0, size=50)
     sums = np.array([[np.log(noise).sum(), (1.0 / noise).sum()]])
-    given = (np.array([2.0]), np.array([3.0]), np.array([0.4]))
-    scale, shape = redrawn_noise(*given, 50, sums, [np.random.default_rng(9)])
-    rng = np.random.default_rng(9)
-    prior = NoisePrior(2.0, 3.0, 0.4).rescaled(50, float((1.0 / noise).sum()), rng)
-    assert (shape[0], scale[0]) == pytest.approx(redrawn_shape(3.0, prior.scale, noise, rng))
+    scale, shape = redrawn_noise(np.array([3.0]), np.array([0.4]), 50, sums, [np.random.default_rng(9)])
+    given = (50, np.log(noise).sum(), (1.0 / noise).sum())
+    assert (scale[0], shape[0]) == pytest.approx(redrawn_noise_prior(3.0, 0.4, *given, np.random.default_rng(9)))
 
 
 SHORT = {

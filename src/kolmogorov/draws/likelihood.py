@@ -36,7 +36,7 @@ from kolmogorov.draws.gibbs import (
     settle_emitted,
 )
 from kolmogorov.draws.levels import NEARLY_SURE, middles, nearest
-from kolmogorov.draws.priors import NoisePrior, redrawn_alpha, redrawn_shape, stepped
+from kolmogorov.draws.priors import redrawn_alpha, redrawn_noise, redrawn_noise_prior, stepped
 
 if TYPE_CHECKING:
     from kolmogorov.draws.chain import Chain, ChainState
@@ -151,9 +151,11 @@ class Gaussian:
 
     def _noise_drawn(self, chain: Chain, state: ChainState, rows: View, rng: np.random.Generator) -> ChainState:
         """Draw the variances of the noise, and their prior."""
-        prior = NoisePrior(state.scale, state.shape, chain.noise_rate * chain.noise_shape / state.shape)
-        noise, prior = prior.redrawn(chain.residuals(state.theta, state.psi, rows), chain.mass, rng)
-        shape, scale = redrawn_shape(prior.shape, prior.scale, noise, rng)
+        residual = chain.residuals(state.theta, state.psi, rows)
+        noise = redrawn_noise(state.scale, state.shape, residual, chain.mass, rng)
+        rate = chain.noise_rate * chain.noise_shape / state.shape
+        sums = float(np.log(noise).sum()), float((1.0 / noise).sum())
+        scale, shape = redrawn_noise_prior(state.shape, rate, noise.size, *sums, rng)
         return replace(state, noise=noise, scale=scale, shape=shape)
 
     def numbers(self, state: ChainState) -> dict[str, float]:

@@ -45,8 +45,6 @@ _SIDE_BY_SIDE = 64
 _NO_ROOM = np.empty((0, 0))
 #: Answers come through divisions.
 _NEAR = 1e-9
-#: Shares that are nearer to 0 or 1 are rounding.
-_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -423,34 +421,6 @@ def coverage(posterior: Posterior, users: Rows, items: Rows, answers: Floats, we
 
 def _tails(level: float) -> tuple[float, float]:
     return 0.5 * (1.0 - level), 0.5 * (1.0 + level)
-
-
-def shares(values: Floats, points: Floats) -> Floats:
-    """Spread values over the points of a scale: float64[n, n_points], rows sum to 1.
-
-    A value beyond an end counts there; one between two points is divided between them so that its mean is kept.
-
-    Parameters
-    ----------
-    values : float64[n]
-    points : float64[n_points]
-        Increasing, at least two.
-
-    Examples
-    --------
-    >>> shares(np.array([-0.4, 0.6, 1.0]), np.array([0.2, 0.4, 1.0])).round(3).tolist()
-    [[1.0, 0.0, 0.0], [0.0, 0.667, 0.333], [0.0, 0.0, 1.0]]
-    """
-    inside = np.clip(values, points[0], points[-1])
-    right = np.clip(np.searchsorted(points, inside), 1, len(points) - 1)
-    part = (inside - points[right - 1]) / (points[right] - points[right - 1])
-    # Snapped, so that a rating that rounding has moved off its point is on it.
-    part = np.where(part < _ROUNDING, 0.0, np.where(part > 1.0 - _ROUNDING, 1.0, part))
-    out = np.zeros((len(values), len(points)))
-    rows = np.arange(len(values))
-    out[rows, right] = part
-    out[rows, right - 1] += 1.0 - part
-    return out
 
 
 @kernel

@@ -294,14 +294,15 @@ class PsiPrior:
         How much slopes are shrunk is drawn first. `variance` by event is what the precision's Wishart prior is around.
         """
         known, psi = self.features[seen], psi[seen]
-        n, size = psi.shape
         gram = known.T @ known + np.diag(drawn_shrinkage(self.slopes, self.precision, rng, self.blocks))
         mean = np.linalg.solve(gram, known.T @ psi)
         rows, columns = np.linalg.cholesky(np.linalg.inv(gram)), np.linalg.cholesky(np.linalg.inv(self.precision))
         slopes = mean + rows @ rng.standard_normal(mean.shape) @ columns.T
-        left = psi - known @ slopes
-        drawn = _wishart(size + FREEDOM + n, np.linalg.inv(_scatter(left, variance)), rng)
-        return replace(self, slopes=slopes, precision=drawn)
+        freedom, scale = _wishart(psi - known @ slopes, variance)
+        normals = rng.standard_normal(scale.shape)
+        root = np.linalg.cholesky(scale) @ bartlett(normals, rng.chisquare(freedom - np.arange(len(scale))))
+        drawn = root @ root.T
+        return replace(self, slopes=slopes, precision=(drawn + drawn.T) / 2.0)
 
 
 def drawn_shrinkage(slopes: Floats, precision: Floats, rng: np.random.Generator, blocks: Blocks = ()) -> Floats:
@@ -317,29 +318,20 @@ def drawn_shrinkage(slopes: Floats, precision: Floats, rng: np.random.Generator,
 
 def usual_precision(left: Floats, variance: float) -> Floats:
     """Return the mean of the precision's posterior given psis without their means."""
-    n, size = left.shape
-    mean: Floats = (size + FREEDOM + n) * np.linalg.inv(_scatter(left, variance))
+    freedom, scale = _wishart(left, variance)
+    mean: Floats = freedom * scale
     return (mean + mean.T) / 2.0
 
 
-def _scatter(left: Floats, variance: float) -> Any:
-    size = left.shape[1]
-    return variance * size * np.eye(size) + left.T @ left
+def _wishart(left: Floats, variance: float) -> tuple[int, Floats]:
+    """Return the degrees of freedom and the scale of the precision's posterior given psis without their means."""
+    n, size = left.shape
+    return size + FREEDOM + n, np.linalg.inv(variance * size * np.eye(size) + left.T @ left)
 
 
 def with_ones(features: Floats) -> Floats:
     """Put a column of ones before features."""
     return np.column_stack([np.ones(len(features)), features])
-
-
-def _wishart(freedom: int, scale: Floats, rng: np.random.Generator) -> Floats:
-    """Draw a Wishart matrix by Bartlett's decomposition."""
-    size = len(scale)
-    root = np.linalg.cholesky(scale) @ bartlett(
-        rng.standard_normal((size, size)), rng.chisquare(freedom - np.arange(size))
-    )
-    drawn: Floats = root @ root.T
-    return (drawn + drawn.T) / 2.0
 
 
 def bartlett(normals: Floats, squares: Floats) -> Floats:
@@ -353,40 +345,20 @@ def bartlett(normals: Floats, squares: Floats) -> Floats:
 # --- the noise --------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class NoisePrior:
-    """Variances by user: InverseGamma(shape, scale), the scale ~ Gamma(1, rate) learned with them."""
-
-    scale: float
-    shape: float
-    rate: float
-
-    def redrawn(self, residual: Floats, count: Floats, rng: np.random.Generator) -> tuple[Floats, NoisePrior]:
-        """Draw the variances given residual sums of squares and (weighted) counts, then the scale given them."""
-        noise = (self.scale + 0.5 * residual) / rng.gamma(self.shape + 0.5 * count)
-        noise = np.maximum(noise, _LEAST_NOISE)
-        return noise, self.rescaled(len(noise), float((1.0 / noise).sum()), rng)
-
-    def rescaled(self, n: int, inverses: float, rng: np.random.Generator) -> NoisePrior:
-        """Draw the scale given the sum of `n` inverse variances."""
-        scale = rng.gamma(1.0 + self.shape * n) / (self.rate + inverses)
-        return NoisePrior(float(scale), self.shape, self.rate)
+def redrawn_noise(scale: float, shape: float, residual: Floats, count: Floats, rng: np.random.Generator) -> Floats:
+    """Draw variances ~ InverseGamma(shape, scale) given residual sums of squares and (weighted) counts."""
+    return np.maximum((scale + 0.5 * residual) / rng.gamma(shape + 0.5 * count), _LEAST_NOISE)
 
 
-def redrawn_shape(shape: float, scale: float, noise: Floats, rng: np.random.Generator) -> tuple[float, float]:
-    """Take Metropolis steps for the shape of variances ~ InverseGamma(shape, scale); return it and the scale.
-
-    scale / shape, around which variances lie, stays: what moves is how far they are from it.
-    """
-    logs, inverses = float(np.log(noise).sum()), float((1.0 / noise).sum())
-    return shape_given(shape, scale, noise.size, logs, inverses, rng)
-
-
-def shape_given(
-    shape: float, scale: float, n: int, logs: float, inverses: float, rng: np.random.Generator
+def redrawn_noise_prior(
+    shape: float, rate: float, n: int, logs: float, inverses: float, rng: np.random.Generator
 ) -> tuple[float, float]:
-    """Take the steps of `redrawn_shape` given the sums of the logarithms and of the inverses of `n` variances."""
-    usual = scale / shape
+    """Draw the scale, which is Gamma(1, rate), and the shape of `n` variances given sums of their logs and inverses.
+
+    For the shape Metropolis steps are taken in which scale / shape, around which variances lie, stays: what moves is
+    how far they are from it.
+    """
+    usual = float(rng.gamma(1.0 + shape * n) / (rate + inverses)) / shape
 
     def log_density(a: float) -> float:
         likelihood = n * (a * math.log(a * usual) - math.lgamma(a)) - (a + 1.0) * logs - a * usual * inverses
@@ -397,7 +369,7 @@ def shape_given(
         inside = LEAST_SHAPE < proposed < MOST_SHAPE
         if inside and math.log(rng.random()) < log_density(proposed) - log_density(shape):
             shape = proposed
-    return shape, usual * shape
+    return usual * shape, shape
 
 
 def redrawn_alpha(alpha: Floats, theta: Floats, rng: np.random.Generator) -> Floats:

@@ -233,7 +233,7 @@ class GpuChains:
         rates = np.array([chain.noise_rate * chain.noise_shape for chain in self.chains]) / self.shape
         xp, noise = self.cuda.cupy, self.noise.astype(np.float64)
         sums = xp.asnumpy(xp.stack([xp.log(noise).sum(axis=1), (1.0 / noise).sum(axis=1)], axis=1))
-        self.scale, self.shape = redrawn_noise(self.scale, self.shape, rates, self.users.n_rows, sums, rngs)
+        self.scale, self.shape = redrawn_noise(self.shape, rates, self.users.n_rows, sums, rngs)
 
     def learn(self, index: int, rngs: Generators) -> None:
         """Learn the priors of both sides."""

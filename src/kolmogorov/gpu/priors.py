@@ -15,11 +15,10 @@ from kolmogorov.draws.priors import (
     ROUNDS,
     TINY,
     Blocks,
-    NoisePrior,
     bartlett,
     drawn_shrinkage,
+    redrawn_noise_prior,
     scored,
-    shape_given,
     shrunk_slopes,
     with_ones,
 )
@@ -145,16 +144,11 @@ def stepped_concentration(
     return np.array([scored(float(pull), users.n_seen, *map(float, rest)) for pull, *rest in given])
 
 
-def redrawn_noise(
-    scale: Floats, shape: Floats, rates: Floats, n_users: int, sums: Floats, rngs: Generators
-) -> tuple[Floats, Floats]:
+def redrawn_noise(shape: Floats, rates: Floats, n_users: int, sums: Floats, rngs: Generators) -> tuple[Floats, Floats]:
     """Draw scale and shape of each chain's noise; `sums`[C, 2] are those of log variances and of inverse variances."""
-    drawn = []
-    for *prior, (logs, inverses), rng in zip(scale, shape, rates, sums, rngs, strict=True):
-        before = NoisePrior(*map(float, prior))
-        fresh = before.rescaled(n_users, float(inverses), rng)
-        drawn.append(shape_given(fresh.shape, fresh.scale, n_users, float(logs), float(inverses), rng))
-    shapes, scales = np.array(drawn).T
+    given = zip(shape.tolist(), rates.tolist(), *sums.T.tolist(), rngs, strict=True)
+    drawn = [redrawn_noise_prior(a, rate, n_users, logs, inverses, rng) for a, rate, logs, inverses, rng in given]
+    scales, shapes = np.array(drawn).T
     return scales, shapes
 
 

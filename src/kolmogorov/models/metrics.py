@@ -17,7 +17,6 @@ from kolmogorov.data.observations import least_like, reaching
 from kolmogorov.descent.fitted import Trained, entry_rows, item_counts
 from kolmogorov.draws.convergence import effective_size as effective_size
 from kolmogorov.draws.convergence import split_rhat as split_rhat
-from kolmogorov.draws.posterior import shares as shares
 from kolmogorov.errors import DataError
 from kolmogorov.models.ids import Strangers, Unknown
 from kolmogorov.models.ranking import best_items
@@ -183,6 +182,34 @@ FLOOR = 0.01
 _BINS = 10
 # Values come through divisions; a rating on a point of the scale must not fall below it by rounding.
 _ROUNDING = 1e-9
+
+
+def shares(values: Floats, points: Floats) -> Floats:
+    """Spread values over the points of a scale: float64[n, n_points], rows sum to 1.
+
+    A value beyond an end counts there; one between two points is divided between them so that its mean is kept.
+
+    Parameters
+    ----------
+    values : float64[n]
+    points : float64[n_points]
+        Increasing, at least two.
+
+    Examples
+    --------
+    >>> shares(np.array([-0.4, 0.6, 1.0]), np.array([0.2, 0.4, 1.0])).round(3).tolist()
+    [[1.0, 0.0, 0.0], [0.0, 0.667, 0.333], [0.0, 0.0, 1.0]]
+    """
+    inside = np.clip(values, points[0], points[-1])
+    right = np.clip(np.searchsorted(points, inside), 1, len(points) - 1)
+    part = (inside - points[right - 1]) / (points[right] - points[right - 1])
+    # Snapped, so that a rating that rounding has moved off its point is on it.
+    part = np.where(part < _ROUNDING, 0.0, np.where(part > 1.0 - _ROUNDING, 1.0, part))
+    out = np.zeros((len(values), len(points)))
+    rows = np.arange(len(values))
+    out[rows, right] = part
+    out[rows, right - 1] += 1.0 - part
+    return out
 
 
 class DistributionScores:

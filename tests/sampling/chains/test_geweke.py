@@ -15,7 +15,7 @@ from kolmogorov.draws import likelihood as likelihood_module
 from kolmogorov.draws import priors as priors_module
 from kolmogorov.draws.levels import NEARLY_SURE, nearest
 from kolmogorov.draws.likelihood import CHANCES
-from kolmogorov.draws.priors import NoisePrior, PsiPrior
+from kolmogorov.draws.priors import PsiPrior
 from kolmogorov.draws.start import started
 
 pytestmark = pytest.mark.long("chains")
@@ -145,12 +145,13 @@ def test_geweke_finds_nothing_wrong(make):
     assert np.abs(scores_of(8000, make)).max() < 4.0
 
 
-_values, _thetas, _shape, _emissions, _emitted, _alpha, _hidden = (
+_values, _thetas, _noise, _prior, _emissions, _emitted, _alpha, _hidden = (
     getattr(likelihood_module, name)
     for name in (
         "draw_psis",
         "draw_thetas",
-        "redrawn_shape",
+        "redrawn_noise",
+        "redrawn_noise_prior",
         "draw_emissions",
         "draw_emitted",
         "redrawn_alpha",
@@ -158,7 +159,6 @@ _values, _thetas, _shape, _emissions, _emitted, _alpha, _hidden = (
     )
 )
 _squares = chain_module.residual_squares
-_redrawn = NoisePrior.redrawn
 
 
 def _light_answers(indptr, indices, values, weights, precision, *rest):
@@ -178,12 +178,12 @@ def _smaller_residuals(indptr, indices, values, weights, theta, psi, first, last
     out[first:last] *= 0.3
 
 
-def _counted_twice(self, residual, count, rng):
-    return _redrawn(self, residual, 2.0 * count, rng)
+def _counted_twice(scale, shape, residual, count, rng):
+    return _noise(scale, shape, residual, 2.0 * count, rng)
 
 
-def _more_users(shape, scale, noise, rng):
-    return _shape(shape, scale, np.tile(noise, 4), rng)
+def _more_users(shape, rate, n, logs, inverses, rng):
+    return _prior(shape, rate, 4 * n, 4 * logs, 4 * inverses, rng)
 
 
 @pytest.mark.parametrize("make", [ValueWorld, TwoValueWorld])
@@ -194,8 +194,8 @@ def _more_users(shape, scale, noise, rng):
         (likelihood_module, "draw_psis", _weak_prior),
         (likelihood_module, "draw_thetas", _wide_thetas),
         (chain_module, "residual_squares", _smaller_residuals),
-        (NoisePrior, "redrawn", _counted_twice),
-        (likelihood_module, "redrawn_shape", _more_users),
+        (likelihood_module, "redrawn_noise", _counted_twice),
+        (likelihood_module, "redrawn_noise_prior", _more_users),
     ],
 )
 def test_geweke_finds_a_wrong_conditional_of_values(monkeypatch, make, where, name, bug):
