@@ -29,7 +29,8 @@ def test_normal_equations(size, bits, weighted):
     book = np.array([0, 0.2, 0.4, 0.6, 0.8, 1], np.float32)
     codes = rng.integers(6, size=total).astype(np.uint16)
     weights = (rng.random(total) + 0.5).astype(np.float32) if weighted else np.zeros(0, np.float32)
-    shift, gram, moment = np.float32(0.1), np.full((5, length, length), np.nan), np.full((5, length), np.nan)
+    shift, kind = np.float32(0.1), np.float32 if bits else np.float64
+    gram, moment = np.full((5, length, length), np.nan, kind), np.full((5, length), np.nan, kind)
     constants = {"D": size, "P": length, "BITS": int(bits), "WEIGHTED": int(weighted), "CODED": int(bits)}
     kernel = emulation.function("gram.cu", "normal_equations", **constants)
     values = codes if bits else book[codes]
@@ -99,7 +100,9 @@ def test_pairwise_descent_ends_at_a_certified_point(size):
     x, values, gaps = np.full((n, length), np.nan, np.float32), np.full(n, np.nan), np.full(n, np.nan, np.float32)
     kernel = emulation.function("simplex.cu", "pairwise_descent", D=size, P=length, G=lanes)
     blocks = -(-n // (32 // lanes))
-    kernel((blocks,), (32,), (*problems.arguments, start, np.float32(5e-8), np.int32(500), x, values, gaps))
+    rows, segments, offset, gram, moment, *ridge = problems.arguments
+    given = (rows, segments, offset, gram.astype(np.float32), moment.astype(np.float32), *ridge)
+    kernel((blocks,), (32,), (*given, start, np.float32(5e-8), np.int32(500), x, values, gaps))
     found = x[:, :size].astype(float)
     best = resolve("simplex", "active_set").solve(problems.whole, problems.answer, np.full((n, size), 1 / size))
     scale = np.abs(problems.values(best)).max() + problems.whole.max()

@@ -1,9 +1,9 @@
 """The descent on a GPU, which holds the table: half-steps over it, batch after batch of rows.
 
 The normal equations of a batch are summed segment by segment, then solved. Every sum has one order, so that the same
-step gives the same bits on the same kind of GPU. Thetas are float32, the normal equations, the values of rows and
-everything that is summed over rows float64. A theta is a row that is filled up with zeros, a psi a word with a bit for
-each event.
+step gives the same bits on the same kind of GPU. Thetas and their normal equations are float32; the items' normal
+equations, the values of rows and everything that is summed are float64. A theta is a row that is filled up with zeros,
+a psi a word with a bit for each event.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ SEGMENT = 1024
 _SENT, BATCH = 1 << 26, 1 << 26
 #: Values that are looked at, and how many different ones there may be, for two bytes each instead of four.
 _LOOK, _MOST_VALUES = 1 << 16, 4096
-#: Rows whose products are summed at once, in float64.
-_CHUNK = 1 << 19
+#: Rows that are summed at once, in float64, and in a first step.
+_CHUNK, _RUN = 1 << 19, 1 << 10
 #: Gap of a user's problem that counts as none, relative to the largest diagonal entry of its matrix: about what
 #: float32 can tell. And its moves at most. `benchmarks/gpu.py` prints the gaps that are left.
 _GAP, _MOVES = 5e-8, 500
@@ -123,21 +123,16 @@ def row_length(n_events: int) -> int:
     return 8 if n_events <= 8 else -(-n_events // 16) * 16
 
 
-def products(cuda: Cuda, sent: Any, size: int, counted: Any = None) -> tuple[Floats, Floats]:
-    """Return the sum of the products of all thetas, or of all psis, and the sum of the rows that are counted."""
-    cupy = cuda.cupy
-    whole, total = cupy.zeros((size, size)), cupy.zeros(size)
-    places = cupy.arange(size, dtype=np.uint64)
+def products(cuda: Cuda, sent: Any, size: int) -> Floats:
+    """Return the sum of the products of all thetas, or of all psis."""
+    whole, places = np.zeros((size, size)), cuda.cupy.arange(size, dtype=np.uint64)
     for first in range(0, len(sent), _CHUNK):
         part = sent[first : first + _CHUNK]
         if part.dtype == np.uint64:
-            rows = ((part[:, None] >> places) & np.uint64(1)).astype(np.float64)
-        else:
-            rows = part[:, :size].astype(np.float64)
-        whole += rows.T @ rows
-        if counted is not None:
-            total += counted[first : first + _CHUNK] @ rows
-    return cupy.asnumpy(whole), cupy.asnumpy(total)
+            part = (part[:, None] >> places) & np.uint64(1)
+        rows = part[:, :size].astype(np.float64)
+        whole += cuda.cupy.asnumpy(rows.T @ rows)
+    return whole
 
 
 # --- half-steps -------------------------------------------------------------------------------------------------------
@@ -154,13 +149,13 @@ class Batch:
 
 def summed_batches(cuda: Cuda, side: GpuSide, factors: Any, size: int, unobserved: float) -> Iterator[Batch]:
     """Sum the normal equations of batch after batch of rows; a batch is there until the next."""
-    length = row_length(size)
-    limit = max(1, BATCH // (8 * length * (length + 1)))
-    flags = {"BITS": int(factors.dtype == np.uint64), "WEIGHTED": int(side.weighted), "CODED": int(side.coded)}
+    length, bits = row_length(size), factors.dtype == np.uint64
+    kind = np.dtype(np.float32 if bits else np.float64)
+    limit = max(1, BATCH // (kind.itemsize * length * (length + 1)))
+    flags = {"BITS": int(bits), "WEIGHTED": int(side.weighted), "CODED": int(side.coded)}
     kernel = cuda.kernel("gram.cu", "normal_equations", D=size, P=length, **flags)
     most = min(max(limit, side.most_segments), int(side.ends[-1]))
-    gram = cuda.cupy.empty((most, length, length), dtype=np.float64)
-    moment = cuda.cupy.empty((most, length), dtype=np.float64)
+    gram, moment = (cuda.cupy.empty(shape, dtype=kind) for shape in ((most, length, length), (most, length)))
     table = (side.indices, side.values, side.book, side.weights)
     for first, last in side.batches(limit):
         start, stop = int(side.ends[first]), int(side.ends[last])
@@ -265,11 +260,18 @@ class GpuEngine(TableEngine[GpuState]):
 
     def _totals(self, theta: Any, value: float, centre: Floats) -> UserTotals:
         """Sum up users, given the sum of the values of their rows; those who do not count are at the centre."""
-        n_users = len(theta)
-        squares, total = products(self._cuda, theta, centre.size, self._counted)
-        everyone = total + (n_users - int(self.seen_users.sum())) * centre
-        distance = float(squares.trace()) - 2.0 * float(centre @ everyone) + n_users * float(centre @ centre)
-        return UserTotals(value, max(distance, 0.0), total)
+        (n_users, length), total, squares = theta.shape, 0.0, 0.0
+        for first in range(0, n_users, _CHUNK):
+            rows = theta[first : first + _CHUNK].astype(np.float64)
+            squares += (rows * rows).sum()
+            rows *= self._counted[first : first + _CHUNK, None]
+            # Columns are summed in two steps, of which the first has work for the whole GPU.
+            even = len(rows) // _RUN * _RUN
+            total += rows[:even].reshape(even // _RUN, _RUN, length).sum(axis=1).sum(axis=0) + rows[even:].sum(axis=0)
+        counted = self._cupy.asnumpy(total)[: centre.size]
+        everyone = counted + (n_users - int(self.seen_users.sum())) * centre
+        distance = float(squares) - 2.0 * float(centre @ everyone) + n_users * float(centre @ centre)
+        return UserTotals(value, max(distance, 0.0), counted)
 
     def _items(self, state: GpuState, step: HalfStep) -> Any:
         self._table.rows.check_intact()
@@ -301,7 +303,7 @@ class GpuEngine(TableEngine[GpuState]):
 
     def _squares(self, psi: Any, n_events: int) -> float:
         # What the ridge draws bits to is 0.
-        return float(products(self._cuda, psi, n_events)[0].trace())
+        return float(products(self._cuda, psi, n_events).trace())
 
     def _ridge(self, step: HalfStep, everyone: Any) -> tuple[Any, Any]:
         """Return what is added to every matrix and to every moment: the ridge, and what all partners are as a no."""
@@ -311,7 +313,7 @@ class GpuEngine(TableEngine[GpuState]):
         base[np.arange(size), np.arange(size)] = step.ridge
         pull[:size] = step.ridge * step.centre
         if step.unobserved:
-            base[:size, :size] += step.unobserved * products(self._cuda, everyone, size)[0]
+            base[:size, :size] += step.unobserved * products(self._cuda, everyone, size)
         return self._cupy.asarray(base), self._cupy.asarray(pull)
 
     def wait(self) -> None:

@@ -36,8 +36,8 @@ from kolmogorov.gpu.priors import (
 # Numbers by judgement.
 #: Rows with more entries are drawn by several warps.
 LONG, _WARPS = 512, 8
-#: Rows that are summed over at once, in float64.
-_CHUNK = 1 << 18
+#: Rows that are summed over in a first step.
+_RUN = 1 << 10
 #: Threads of a block that draw the ratings of a row.
 _THREADS = 256
 #: The most events: a row's equations lie in the memory that a block shares.
@@ -273,13 +273,15 @@ class GpuChains:
 
     def products(self, left: Any, right: Any, weight: Any) -> Any:
         """Return sums over rows of a weight times products of rows; `left` and `weight` may be the same for all."""
-        xp, n_rows = self.cuda.cupy, right.shape[1]
-        out = xp.zeros((len(self), left.shape[-1], self.size))
-        for first in range(0, n_rows, _CHUNK):
-            part = slice(first, first + _CHUNK)
-            some = left[..., part, :].astype(np.float64) * weight[..., part, None]
-            out += xp.matmul(xp.swapaxes(some, -1, -2), right[:, part].astype(np.float64))
-        return out
+        xp, even = self.cuda.cupy, right.shape[1] // _RUN * _RUN
+        left, right = left.astype(np.float64) * weight[..., None], right.astype(np.float64)
+
+        def product(rows: slice, *run: int) -> Any:
+            a, b = (array[..., rows, :].reshape(*array.shape[:-2], *run, array.shape[-1]) for array in (left, right))
+            return xp.matmul(xp.swapaxes(a, -1, -2), b)
+
+        # Of many rows in two steps, of which the first has work for the whole GPU.
+        return product(slice(even), even // _RUN, _RUN).sum(axis=1) + product(slice(even, None), right.shape[1] - even)
 
     # --- what is kept ---------------------------------------------------------------------------------------------
 

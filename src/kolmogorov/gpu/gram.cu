@@ -1,12 +1,17 @@
 // Stage one of both half-steps: the normal equations of segments of rows. One warp a segment, on the tensor cores.
 //
-// Sums are double: with few entries many supports of an item fit nearly as well, and rounding should not choose among them.
-// BITS: partners are bits, one word each, or else rows of float. WEIGHTED: entries have weights. CODED: values are numbers of
-// `book`.
+// Sums are double, and stay so where partners are rows of float: with few entries many supports of an item fit nearly as
+// well, and rounding should not choose among them. BITS: partners are bits, one word each, and sums are written as float.
+// WEIGHTED: entries have weights. CODED: values are numbers of `book`.
 #include "warp.cuh"
 
 #define BLOCKS (P / 8)  // of eight factors
 #define TILES (BLOCKS * (BLOCKS + 1) / 2)
+#if BITS
+typedef float Sum;
+#else
+typedef double Sum;
+#endif
 
 // c += a b for a tile of 8 x 8, a being 8 x 4 and b 4 x 8. Lane 4 g + t holds row g of a at column t, column g of b at row t,
 // and row g of c at columns 2 t and 2 t + 1.
@@ -23,8 +28,8 @@ __device__ inline void multiply(double c[2], double a, double b) {
 // sum of (w - shift) f f^T to `gram`[segment, P, P], on and below the diagonal, and sum of w p f to `moment`[segment, P].
 extern "C" __global__ void normal_equations(long long n_segments, const long long* begin, const int* length,
                                             const int* indices, const void* values, const float* book,
-                                            const float* weights, const void* factors, float shift, double* gram,
-                                            double* moment) {
+                                            const float* weights, const void* factors, float shift, Sum* gram,
+                                            Sum* moment) {
     const int lane = threadIdx.x & 31, g = lane >> 2, t = lane & 3;
     const long long segment = blockIdx.x * (long long)(blockDim.x >> 5) + (threadIdx.x >> 5);
     if (segment >= n_segments) return;
@@ -68,11 +73,11 @@ extern "C" __global__ void normal_equations(long long n_segments, const long lon
     for (int i = 0; i < BLOCKS; ++i) {
 #pragma unroll
         for (int j = 0; j <= i; ++j, ++tile) {
-            double* at = gram + (segment * P + 8 * i + g) * P + 8 * j + 2 * t;
-            at[0] = scale * sum[tile][0];
-            at[1] = scale * sum[tile][1];
+            Sum* at = gram + (segment * P + 8 * i + g) * P + 8 * j + 2 * t;
+            at[0] = Sum(scale * sum[tile][0]);
+            at[1] = Sum(scale * sum[tile][1]);
         }
         m[i] = lane_sum<4>(m[i]);
-        if (t == 0) moment[segment * P + 8 * i + g] = m[i];
+        if (t == 0) moment[segment * P + 8 * i + g] = Sum(m[i]);
     }
 }

@@ -112,7 +112,7 @@ __device__ inline int descend(const float* q, float x[K], float g[K], int mine, 
 // Solve rows whose segments are `segments`[row] to [row + 1] less `offset`; write x, its value, and its gap over the scale of
 // the row's data. A row that does not get better stays as it is.
 extern "C" __global__ void pairwise_descent(long long n_rows, const long long* segments, long long offset,
-                                            const double* gram, const double* moment, const double* base,
+                                            const float* gram, const float* moment, const double* base,
                                             const double* pull, const float* start, float tol, int max_iter, float* out,
                                             double* values, float* gaps) {
     extern __shared__ float shared[];

@@ -8,11 +8,11 @@
 // Write a row's matrix to q[P * P] and its moment to m[P]: its segments summed in their order, plus `base` and `pull`. So many
 // lanes load it together, of which this is number `mine`; a warp may load several rows at once. Only what is on and below the
 // diagonal of the sums is looked at.
-template <int LANES, typename To>
-__device__ inline void load_row(const double* gram, const double* moment, long long first, long long last,
+template <int LANES, typename From, typename To>
+__device__ inline void load_row(const From* gram, const From* moment, long long first, long long last,
                                 const double* base, const double* pull, int mine, To* q, To* m) {
     struct alignas(16) Four {
-        double at[4];
+        From at[4];
     };
 #pragma unroll 4
     for (int k = 4 * mine; k < D * P; k += 4 * LANES) {
@@ -28,7 +28,7 @@ __device__ inline void load_row(const double* gram, const double* moment, long l
         for (int j = 0; j < 4; ++j) q[k + j] = To(sum.at[j] + base[k + j]);
     }
     for (int d = mine; d < P; d += LANES) {
-        double sum = 0.0;
+        From sum = From(0);
         for (long long s = first; s < last; ++s) sum += moment[s * P + d];
         m[d] = To(sum + pull[d]);
     }
