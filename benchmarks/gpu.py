@@ -455,7 +455,15 @@ def fit_movielens(cuda: Cuda) -> None:
         rows = []
         for _ in range(3):
             model = km.KolmogorovModel(
-                24, user_reg=10.0, item_reg=0.0, psi="binary", max_iter=20, tol=0.0, random_state=0, execution=execution
+                24,
+                learn_from="ratings",
+                user_reg=10.0,
+                item_reg=0.0,
+                psi="binary",
+                max_iter=20,
+                tol=0.0,
+                random_state=0,
+                execution=execution,
             )
             began = time.perf_counter()
             model.fit(ratings)

@@ -26,7 +26,6 @@ import kolmogorov as km
 from kolmogorov._support.threads import Threads
 from kolmogorov.descent.distillation import CompletedTable
 from kolmogorov.models.ids import at_entries
-from kolmogorov.models.learning import completed
 
 Weights = Callable[[Any], Any]
 COMMAND = "python benchmarks/one_model.py"
@@ -90,14 +89,19 @@ def cost() -> None:
     for name in ("ml-100k", "ml-1m"):
         train = movielens(name).split(0.2, random_state=0)[0]
         _, whole = timed(lambda train=train: km.KolmogorovModel(random_state=0).fit(train))
-        drawn, _ = completed(km.KolmogorovModel(random_state=0), train, Threads(-1), keep_interrupted=False)
-        _, completing = timed(lambda drawn=drawn: CompletedTable.of(drawn, drawn.factors))
+        drawn, _ = km.KolmogorovModel(random_state=0)._drawn(train, Threads(-1), keep_interrupted=False)
+        _, completing = timed(lambda drawn=drawn: _completed(drawn))
         again = km.KolmogorovModel(random_state=0)
         _, distilling = timed(lambda again=again, train=train, drawn=drawn: again._fit(train, drawn=drawn))
         plain = km.KolmogorovModel(16, learn_from="ratings", max_iter=20, tol=0.0, random_state=0)
         _, descent = timed(lambda plain=plain, train=train: plain.fit(train))
         table.add(f"`KolmogorovModel()`, {name}", whole - distilling, completing, whole, descent)
     finish(table)
+
+
+def _completed(drawn: Any) -> CompletedTable:
+    with Threads(-1) as dealer:
+        return CompletedTable.of(drawn, dealer)
 
 
 def placed() -> None:
@@ -203,8 +207,8 @@ def _weighed(weights: Weights) -> Iterator[None]:
     """Let the users and items of completed tables count otherwise."""
     usual = CompletedTable.of
 
-    def changed(drawn: Any, factors: Any, unobserved: float = 0.0) -> CompletedTable:
-        found = usual(drawn, factors, unobserved)
+    def changed(drawn: Any, dealer: Threads) -> CompletedTable:
+        found = usual(drawn, dealer)
         sides = ((drawn.user_counts, drawn.user_seen), (drawn.item_counts, drawn.item_seen))
         plain = [np.where(seen, weights(counts.astype(float)), 0.0) for counts, seen in sides]
         users, items = (each / each.sum() for each in plain)

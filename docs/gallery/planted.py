@@ -42,7 +42,9 @@ found = []
 for count in counts:
     part = km.datasets.planted(**size, n_observations=count)
     fitted = km.KolmogorovModel(4, random_state=0).fit(part.observations)
-    straight = km.KolmogorovModel(4, user_reg=0.3, n_init=10, random_state=0).fit(part.observations)
+    straight = km.KolmogorovModel(4, learn_from="ratings", user_reg=0.3, n_init=10, random_state=0).fit(
+        part.observations
+    )
     found.append((*recovered(fitted, part), recovered(straight, part)[0]))
     print(f"{count:6,} flips, {count / 300:3.0f} of a user: {found[-1][0]:.0%} of bits, {found[-1][1]:.0%} of items")
 

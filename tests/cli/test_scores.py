@@ -29,7 +29,9 @@ def noise(tmp_path):
 
 def test_fit_shows_guesses_and_says_when_they_win(shell, noise, tmp_path):
     model = tmp_path / "m.km"
-    result = shell("fit", noise, "--maximum", 5, "--user-reg", 0, "--test-size", 0.3, "-o", model)
+    result = shell(
+        "fit", noise, "--maximum", 5, "--learn-from", "ratings", "--user-reg", 0, "--test-size", 0.3, "-o", model
+    )
     assert result.exit_code == 0, result.output
     assert "overall mean" in result.output
     assert "biases" in result.output

@@ -35,7 +35,9 @@ def ratings(tmp_path_factory):
 @pytest.fixture(scope="module")
 def model(ratings):
     path = ratings.with_name("zoo.km")
-    result = run("fit", ratings, "--events", 5, "--user-reg", 0.3, "--test-size", 0.2, "-o", path)
+    result = run(
+        "fit", ratings, "--events", 5, "--learn-from", "ratings", "--user-reg", 0.3, "--test-size", 0.2, "-o", path
+    )
     assert result.exit_code == 0, result.output
     assert "held out" in result.output
     assert "Model written" in result.output
@@ -194,7 +196,7 @@ def test_outputs_that_cannot_be_written_are_one_sentence(model, ratings, tmp_pat
     for arguments in (
         ("predict", model, ratings, "-o", nowhere),
         ("recommend", model, "bear", "--format", "csv", "-o", nowhere),
-        ("fit", ratings, "--checkpoint", nowhere, "-o", tmp_path / "m.km"),
+        ("fit", ratings, "--learn-from", "ratings", "--checkpoint", nowhere, "-o", tmp_path / "m.km"),
         ("fit", ratings, "-o", tmp_path),
     ):
         result = run(*arguments)
@@ -340,6 +342,7 @@ def test_options_of_the_other_fit_are_refused(ratings, tmp_path):
         ("--bayes", "--implicit"): "--implicit:",
         ("--bayes", "--psi", "soft"): "--psi soft:",
         ("--psi", "soft", "--chains", 2): "--chains:",
+        ("--user-reg", 1): "--user-reg:",
         ("--learn-from", "draws", "--item-reg", 1): "--item-reg:",
         ("--learn-from", "draws", "--prior", "uniform"): "--prior:",
         ("--learn-from", "draws", "--checkpoint", tmp_path / "c"): "--checkpoint:",
@@ -362,9 +365,8 @@ def test_models_are_drawn_unless_one_is_asked_for(ratings, tmp_path):
         (["--psi", "soft"], "draws"),
         (["--learn-from", "draws"], "draws"),
         (["--learn-from", "ratings"], "ratings"),
-        (["--user-reg", 3], "ratings"),
-        (["--point", "--item-reg", 0.1], "ratings"),
-        (["--prior", "uniform"], "ratings"),
+        (["--learn-from", "ratings", "--user-reg", 3], "ratings"),
+        (["--learn-from", "ratings", "--item-reg", 0.1, "--prior", "uniform"], "ratings"),
     ):
         options = [*options, *([] if learned_from is None else ["--events", 3])]
         result = run("fit", ratings, *options, "-o", path)

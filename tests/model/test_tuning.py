@@ -98,7 +98,13 @@ def test_an_interrupt_keeps_the_best_so_far(zoo):
 
 
 def test_only_yes_is_tuned_by_lists(visits):
-    found = km.tune(visits, model=km.KolmogorovModel(unobserved="auto"), n_events=(1, 4), user_reg=1.0, item_reg=0.0)
+    found = km.tune(
+        visits,
+        model=km.KolmogorovModel(unobserved="auto", learn_from="ratings"),
+        n_events=(1, 4),
+        user_reg=1.0,
+        item_reg=0.0,
+    )
     assert found.best.measure == "ndcg"
     assert found.best.ndcg == found.best.score
     assert sorted({trial.unobserved for trial in found.trials}) == sorted({t.unobserved for t in found.ranked})
@@ -107,6 +113,11 @@ def test_only_yes_is_tuned_by_lists(visits):
     assert found.model.unobserved == found.best.unobserved
     with pytest.raises(AttributeError, match="no 'rmse'"):
         _ = found.best.rmse
+
+
+def test_a_model_of_draws_has_no_ridges_to_tune(zoo):
+    with pytest.raises(km.errors.ParameterError, match="'user_reg' is for learning from ratings"):
+        km.tune(zoo, model=km.KolmogorovModel(3), user_reg=(1.0, 3.0), folds=2)
 
 
 def test_draws_are_tuned_by_shorter_chains(zoo):
@@ -127,9 +138,9 @@ def test_grids_follow_the_table(zoo):
         "n_events": [2, 4, 8],
         "user_reg": [1.0],
     }
-    dense = tried(zoo, km.KolmogorovModel(), item_reg=0.1, n_events=2)
+    dense = tried(zoo, km.KolmogorovModel(learn_from="ratings"), item_reg=0.1, n_events=2)
     few = zoo.subset(zoo.item_rows() < 4)
-    sparse = tried(few, km.KolmogorovModel(unobserved="auto", item_reg=0.0), n_events=2)
+    sparse = tried(few, km.KolmogorovModel(unobserved="auto", learn_from="ratings", item_reg=0.0), n_events=2)
     assert min(dense["user_reg"]) < min(sparse["user_reg"]) == 1.0
     assert "unobserved" not in dense
     # No weight is above 1, and none is tried twice.
@@ -151,6 +162,6 @@ def test_what_is_learned_is_not_searched_for(zoo):
 
 def test_the_models_own_callback_is_still_called(zoo):
     seen = []
-    model = km.KolmogorovModel(callback=lambda sweep: seen.append(sweep.sweep))
+    model = km.KolmogorovModel(learn_from="ratings", callback=lambda sweep: seen.append(sweep.sweep))
     km.tune(zoo, model=model, n_events=2, user_reg=1.0, item_reg=0.0, folds=2, max_seconds=60)
     assert len(seen) > 4

@@ -85,7 +85,7 @@ def test_the_verdict_is_against_the_best_of_the_guesses(content, split):
     noise = np.random.default_rng(0).integers(0, 2, (30, 20)).astype(float)
     table = Observations.from_dense(noise)
     train, _ = table.split(test_size=0.3, random_state=0)
-    worse = gather(KolmogorovModel(6, user_reg=0.01, random_state=0).fit(train), table, Options())
+    worse = gather(KolmogorovModel(6, learn_from="ratings", user_reg=0.01, random_state=0).fit(train), table, Options())
     assert worse["quality"]["verdict"]["gain"] < 0
 
 
@@ -102,11 +102,11 @@ def test_only_yes_is_judged_by_lists_beside_the_most_popular(visits):
 
 
 def test_a_model_trained_on_everything_is_tested_by_a_refit(zoo):
-    model = KolmogorovModel(3, user_reg=0.3, random_state=0).fit(zoo)
+    model = KolmogorovModel(3, learn_from="ratings", user_reg=0.3, random_state=0).fit(zoo)
     found = gather(model, None, Options())
     assert found["summary"]["judged_on"] == "training"
     train, test = zoo.split(test_size=0.2, random_state=0)
-    again = KolmogorovModel(3, user_reg=0.3, random_state=0).fit(train)
+    again = KolmogorovModel(3, learn_from="ratings", user_reg=0.3, random_state=0).fit(train)
     assert found["quality"]["scores"][0]["rmse"] == pytest.approx(again.evaluate(test)["rmse"])
 
 

@@ -316,8 +316,11 @@ def test_string_ids_of_any_kind_survive(tmp_path):
         _set("current_history", lambda a: np.where(np.arange(a.shape[1]) == 2, 1e200, a)),
         _set("current_history", lambda a: a + 1),
         lambda meta, arrays: arrays.pop("current_theta"),
-        lambda meta, arrays: meta.update(init=7),
-        lambda meta, arrays: meta.update(init=None),
+        _set("place", lambda a: a + np.array([0, 7])),
+        _set("place", lambda a: -1 - a),
+        _set("place", lambda a: a[:1].copy()),
+        lambda meta, arrays: meta.update(sweep=None),
+        lambda meta, arrays: meta.update(sweep=1),
     ],
 )
 def test_a_hostile_checkpoint_is_refused(tmp_path, zoo, change):

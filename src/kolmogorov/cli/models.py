@@ -51,7 +51,8 @@ def unfitted_model(options: dict[str, Any], **common: Any) -> Any:
         given |= {parameter: options[name] for name, parameter in _CHAINS.items()}
     else:
         given |= {name: options[name] for name in _POINT if name != "implicit"}
-        given["learn_from"] = _learnt_from(options["learn_from"])
+        if given["learn_from"] != "ratings":
+            refuse_given(_OF_RATINGS, "goes only with --learn-from ratings")
         given["unobserved"] = "auto" if options["implicit"] else 0.0
         if options["implicit"]:
             given["n_events"] = _LISTING_EVENTS if given["n_events"] is None else given["n_events"]
@@ -93,15 +94,6 @@ def _wants_draws(options: dict[str, Any], execution: Any) -> bool:
     else:
         refuse_given(_CHAINS, "goes only with --bayes")
     return bayes
-
-
-def _learnt_from(asked: str) -> str:
-    """Return what one model is learned from: the ratings where an option of theirs is given, else what was asked."""
-    if not given_of(_OF_RATINGS):
-        return asked
-    if asked == "draws" and given_of(["learn_from"]):
-        refuse_given(_OF_RATINGS, "goes only with --learn-from ratings")
-    return "ratings"
 
 
 def load_with_events(path: str, titles: str | None, otherwise: str, *, lists: bool = False) -> Any:

@@ -299,19 +299,13 @@ class SpreadState:
     total: Floats
 
 
-class ShardedEngine(RatingsEngine[SpreadState]):
+class ShardedEngine(RatingsEngine):
     """The engine on a table in a cluster."""
 
     def __init__(self, problem: Problem, table: DistributedTable) -> None:
         self._dask = table.dask
         mass, *others = table.of_shards("sum-squares", Shard.mass)
-        seen = problem.objective.counted(table.seen_users.astype(np.int64))
-        super().__init__(problem, table, sum(others, start=mass), seen)
-
-    def start(self, rng: np.random.Generator, n_events: int) -> SpreadState:
-        """Draw thetas on the simplex; psi follows from them in the first half-step."""
-        theta = rng.dirichlet(np.ones(n_events), size=self.shape[0])
-        return self.spread(State(theta, self._first_psi(n_events), np.full(n_events, 1.0 / n_events)))
+        super().__init__(problem, table, sum(others, start=mass), table.seen_users.astype(np.int64))
 
     def spread(self, state: State) -> SpreadState:
         """Send every shard the thetas of its users."""

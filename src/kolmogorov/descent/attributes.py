@@ -23,7 +23,7 @@ from kolmogorov.data.attributes import Attribute, Newcomers, block_sizes
 from kolmogorov.data.changes import with_ids, without_ids
 from kolmogorov.descent.engine import solved_rows
 from kolmogorov.descent.files import Arrays, Parts, Schema
-from kolmogorov.descent.problem import ITEM_SIDE, USER_SIDE
+from kolmogorov.descent.problem import ITEM_SIDE, USER_SIDE, Problem
 from kolmogorov.errors import InvariantError
 from kolmogorov.solvers import RowSolver
 
@@ -316,7 +316,7 @@ def _only(side: Attributed | None, rows: NDArray[np.bool_]) -> Attributed | None
     return replace(side, values=side.values[rows], rows=side.rows[:0], centre=side.centre[:, :0])
 
 
-def with_placed(fitted: Fitted, drawn: Posterior, solvers: tuple[RowSolver, RowSolver]) -> Fitted:
+def with_placed(fitted: Fitted, drawn: Posterior, problem: Problem) -> Fitted:
     """Return one model that also has the users and items that attributes place in the draws it was learned from."""
     users, items = drawn.user_attributes, drawn.item_attributes
     rows = [np.empty(0, dtype=np.int64) if side is None else side.rows for side in (users, items)]
@@ -325,15 +325,13 @@ def with_placed(fitted: Fitted, drawn: Posterior, solvers: tuple[RowSolver, RowS
     before = [mine.translate(theirs) for mine, theirs in ((fitted.users, drawn.users), (fitted.items, drawn.items))]
     found = _over(fitted, drawn.training, before[0], before[1])
     if users is not None:
-        found = _with_users(found, rows[0], users.values[rows[0]].astype(np.float64), solvers[0])
+        found = _with_users(found, rows[0], users.values[rows[0]].astype(np.float64), problem.user_solver)
     if items is not None:
-        found = _with_items(found, rows[1], items.values[rows[1]].astype(np.float64), solvers[1])
+        found = _with_items(found, rows[1], items.values[rows[1]].astype(np.float64), problem.item_solver)
     return found.checked()
 
 
-def introduced(
-    fitted: Fitted, users: Newcomers | None, items: Newcomers | None, solvers: tuple[RowSolver, RowSolver]
-) -> Fitted:
+def introduced(fitted: Fitted, users: Newcomers | None, items: Newcomers | None, problem: Problem) -> Fitted:
     """Return a model that also knows users and items of whom or which there are only attributes.
 
     Ids that were observed stay where they are.
@@ -344,11 +342,11 @@ def introduced(
     if users is not None:
         rows = found.users.translate(new_users)
         chosen = ~found.user_seen[rows]
-        found = _with_users(found, rows[chosen], _as_stored(users.values[chosen]), solvers[0])
+        found = _with_users(found, rows[chosen], _as_stored(users.values[chosen]), problem.user_solver)
     if items is not None:
         rows = found.items.translate(new_items)
         chosen = ~found.item_seen[rows]
-        found = _with_items(found, rows[chosen], _as_stored(items.values[chosen]), solvers[1])
+        found = _with_items(found, rows[chosen], _as_stored(items.values[chosen]), problem.item_solver)
     return found.checked()
 
 

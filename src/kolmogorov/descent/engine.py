@@ -1,4 +1,4 @@
-"""Algorithm 4: half-steps that solve all rows of a side, sweeps of both, and the loop over sweeps and starts."""
+"""Algorithm 4: half-steps that solve all rows of one side, sweeps of both, and the search over sweeps and starts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, astuple, dataclass, fields, replace
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,21 +17,17 @@ from kolmogorov._support.progress import says_stop, warn
 from kolmogorov._support.seeds import generator, row_seeds
 from kolmogorov._support.threads import Threads
 from kolmogorov._support.typing import Floats
-from kolmogorov._support.validation import (
-    check_array,
-    check_between,
-    check_bits,
-    check_finite,
-    check_simplex,
-)
+from kolmogorov._support.validation import check_array, check_between, check_bits, check_finite, check_simplex
 from kolmogorov.data.observations import Observations, check_trainable
 from kolmogorov.data.view import View
-from kolmogorov.descent.files import read, refusing, write
+from kolmogorov.descent.files import Arrays, Schema, load_checkpoint, refusing, save_checkpoint
 from kolmogorov.descent.problem import ITEM_SIDE, USER_SIDE, Mass, Partners, Problem, UserTotals, squares_of
-from kolmogorov.errors import ConvergenceWarning, FileFormatError, InvariantError
+from kolmogorov.errors import ConvergenceWarning, InvariantError
 from kolmogorov.solvers import RowSolver
 from kolmogorov.solvers.rows import batch_values, keep_better
 from kolmogorov.solvers.simplex import ActiveSet
+
+# --- half-steps -------------------------------------------------------------------------------------------------------
 
 #: From so many threads and observations on it pays to have rows made and solved in one compiled call: below, threads
 #: hardly wait for each other between calls, and some seconds of compilation more would be noticed. By
@@ -58,18 +54,6 @@ class HalfStep:
     unobserved: float = 0.0
     keep_better: bool = True
     large: int = _LARGE
-
-    @classmethod
-    def of_items(cls, problem: Problem, centre: Floats, seed: int, sweep: int) -> HalfStep:
-        """Return how items are solved in a sweep."""
-        step = cls(problem.item_solver, problem.objective.item_reg, centre, seed, sweep, ITEM_SIDE)
-        return replace(step, unobserved=problem.unobserved, keep_better=problem.keep_better)
-
-    @classmethod
-    def of_users(cls, problem: Problem, centre: Floats, seed: int, sweep: int) -> HalfStep:
-        """Return how users are solved in a sweep."""
-        step = cls(problem.user_solver, problem.objective.user_reg, centre, seed, sweep, USER_SIDE)
-        return replace(step, unobserved=problem.unobserved, keep_better=problem.keep_better)
 
     def run(self, view: View, factors: Floats, current: Floats, dealer: Threads) -> tuple[Floats, Floats]:
         """Solve every row given the other side's factors; return new rows and their values.
@@ -108,12 +92,12 @@ class HalfStep:
 
     def solved(self, gram: Floats, moment: Floats, start: Floats) -> Floats:
         """Solve rows from their normal equations."""
-        seeds, dealer = self._seeds(len(start)), Threads(1)
+        seeds = self._seeds(len(start))
 
         def equations(first: int, last: int) -> tuple[Floats, Floats]:
             return gram[first:last], moment[first:last]
 
-        return solved_rows(self.solver, equations, start, seeds, dealer, keeping=self.keep_better)[0]
+        return solved_rows(self.solver, equations, start, seeds, Threads(1), keeping=self.keep_better)[0]
 
     def _seeds(self, count: int) -> NDArray[np.uint64]:
         return row_seeds(self.seed, self.sweep, self.side, np.arange(self.offset, self.offset + count))
@@ -149,11 +133,10 @@ def solved_rows(
     return result, values
 
 
+# --- one record per sweep ---------------------------------------------------------------------------------------------
+
 #: Of an error or a time; its square is a number still.
 _LARGEST = 1e100
-
-
-# --- one record per sweep ---------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -181,8 +164,7 @@ class Sweep:
     def validate(self) -> None:
         """Raise `InvariantError` where the record is none; for records that come from a file."""
         counted = type(self.sweep) is int and self.sweep >= 1
-        numbers = [getattr(self, name) for name in self.keys() if name != "sweep"]
-        if not counted or not all(type(n) is float and 0.0 <= n <= _LARGEST for n in numbers):
+        if not counted or not all(type(n) is float and 0.0 <= n <= _LARGEST for n in astuple(self)[1:]):
             raise InvariantError(f"a record of a sweep must hold a count and numbers from 0 to {_LARGEST:g}")
 
     def keys(self) -> Iterator[str]:
@@ -213,8 +195,7 @@ def history_of(table: NDArray[Any]) -> tuple[Sweep, ...]:
     return history
 
 
-#: What an engine keeps between two sweeps: a `State`, or what stands for one where theta is on other machines.
-S = TypeVar("S")
+# --- sweeps -----------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -241,92 +222,105 @@ class State:
         check_between("psi", self.psi, 0.0, 1.0)
 
 
-@dataclass(frozen=True, eq=False)
-class Run(Generic[S]):
-    """One descent: where it is, how it came there, and whether Ctrl-C ended it."""
+class Engine(ABC):
+    """Sweeps over one table, be it of ratings or completed. What it keeps between two of them may be elsewhere.
 
-    state: S
-    history: tuple[Sweep, ...] = ()
-    interrupted: bool = False
+    Its problem is settled; `shape` are the numbers of users and items, and `seen_users`, bool[n_users], tells of which
+    users a fit learns anything.
+    """
 
-    @property
-    def objective(self) -> float:
-        """The objective reached; infinite before the first sweep."""
-        return self.history[-1].objective if self.history else float("inf")
+    problem: Problem
+    shape: tuple[int, int]
+    seen_users: NDArray[np.bool_]
 
-
-class Engine(Protocol[S]):
-    """Sweeps over one table, be it of ratings or completed. `S` is what it keeps between two sweeps."""
-
-    def start(self, rng: np.random.Generator, n_events: int) -> S:
+    @abstractmethod
+    def start(self, rng: np.random.Generator, n_events: int) -> Any:
         """Draw thetas on the simplex; psi follows from them in the first half-step."""
 
-    def sweep(self, state: S, index: int, seed: int) -> tuple[S, Sweep]:
+    @abstractmethod
+    def sweep(self, state: Any, index: int, seed: int) -> tuple[Any, Sweep]:
         """Update the centre, every psi_i and every theta_u once; `index` counts from 1."""
 
-    def spread(self, state: State) -> S:
+    def fingerprint(self) -> str:
+        """Return a digest of everything in the table that a fit depends on; what has none has no checkpoints."""
+        raise NotImplementedError
+
+    def spread(self, state: State) -> Any:
         """Take over a state that was collected."""
+        return state
 
-    def collect(self, state: S) -> State:
+    def collect(self, state: Any) -> State:
         """Return a state whose arrays are all here."""
+        found: State = state
+        return found
 
 
-class RatingsEngine(Engine[S], ABC):
+class RatingsEngine(Engine):
     """An engine over a table of ratings, wherever that is, with everything in its problem settled.
 
     Parameters
     ----------
     problem : Problem
     table : Observations or DistributedTable
-    mass : Mass
-        Of the table.
-    seen_users : bool[n_users]
-        Which users the fit learns something of: those with observations, or all where the unobserved counts.
+    mass, counts : Mass, int64[n_users], optional
+        Of the table, and the entries of its users, where the table is not here.
     """
 
-    def __init__(self, problem: Problem, table: Any, mass: Mass, seen_users: NDArray[np.bool_]) -> None:
+    def __init__(
+        self, problem: Problem, table: Any, mass: Mass | None = None, counts: NDArray[np.int64] | None = None
+    ) -> None:
         self._table = table
         self.shape = table.n_users, table.n_items
-        self.seen_users = seen_users
+        mass = Mass.of(table.rows) if mass is None else mass
+        self.seen_users = problem.objective.counted(table.rows.counts if counts is None else counts)
         self.problem = problem.settled(mass, *self.shape)
         self._mass = mass.of_table(self.problem.unobserved, table.n_users * table.n_items)
         self._item_centre = self.problem.item_centre(self._mass)
+
+    def start(self, rng: np.random.Generator, n_events: int) -> Any:
+        """Draw theta uniformly on the simplex; psi follows from it in the first half-step."""
+        theta = rng.dirichlet(np.ones(n_events), size=self.shape[0])
+        return self.spread(State(theta, np.zeros((self.shape[1], n_events)), np.full(n_events, 1.0 / n_events)))
 
     def fingerprint(self) -> str:
         """Return a digest of everything in the table that a fit depends on."""
         digest: str = self._table.fingerprint()
         return digest
 
-    def sweep(self, state: S, index: int, seed: int) -> tuple[S, Sweep]:
+    def observations(self) -> Observations:
+        """Return the table, here."""
+        table: Observations = self._table
+        return table
+
+    def sweep(self, state: Any, index: int, seed: int) -> tuple[Any, Sweep]:
         """Update the centre, every psi_i and every theta_u once; `index` counts from 1."""
-        problem, objective = self.problem, self.problem.objective
+        objective = self.problem.objective
         centre = objective.centre(self._theta_total(state), int(self.seen_users.sum()))
         began = time.perf_counter()
-        psi = self._items(state, HalfStep.of_items(problem, np.full_like(centre, self._item_centre), seed, index))
+        psi = self._items(state, self._step(ITEM_SIDE, np.full_like(centre, self._item_centre), seed, index))
         between = time.perf_counter()
-        new, totals = self._users(state, psi, HalfStep.of_users(problem, centre, seed, index))
+        new, totals = self._users(state, psi, self._step(USER_SIDE, centre, seed, index))
         ended = time.perf_counter()
         squares = self._squares(psi, centre.size) if objective.item_reg else 0.0
         reached, rmse = objective.quality(totals, squares, centre, self.shape[0], self._mass)
         return new, Sweep(index, reached, rmse, ended - between, between - began)
 
-    def _first_psi(self, n_events: int) -> Floats:
-        return np.zeros((self.shape[1], n_events))
+    def _step(self, side: int, centre: Floats, seed: int, index: int) -> HalfStep:
+        problem, objective = self.problem, self.problem.objective
+        kinds = (problem.user_solver, objective.user_reg), (problem.item_solver, objective.item_reg)
+        step = HalfStep(*kinds[side], centre, seed, index, side)
+        return replace(step, unobserved=problem.unobserved, keep_better=problem.keep_better)
 
     @abstractmethod
-    def observations(self) -> Observations:
-        """Return the table, here."""
-
-    @abstractmethod
-    def _theta_total(self, state: S) -> Floats:
+    def _theta_total(self, state: Any) -> Floats:
         """Return the sum of the thetas of the users seen."""
 
     @abstractmethod
-    def _items(self, state: S, step: HalfStep) -> Any:
+    def _items(self, state: Any, step: HalfStep) -> Any:
         """Return new psis."""
 
     @abstractmethod
-    def _users(self, state: S, psi: Any, step: HalfStep) -> tuple[S, UserTotals]:
+    def _users(self, state: Any, psi: Any, step: HalfStep) -> tuple[Any, UserTotals]:
         """Return the state with new psis and thetas, and what the objective needs to know of the users."""
 
     def _squares(self, psi: Any, n_events: int) -> float:
@@ -334,38 +328,12 @@ class RatingsEngine(Engine[S], ABC):
         return squares_of(psi, self._item_centre)
 
 
-class TableEngine(RatingsEngine[S]):
-    """An engine on one table in memory, or mapped into it."""
-
-    def __init__(self, problem: Problem, table: Observations) -> None:
-        seen = problem.objective.counted(table.rows.counts)
-        super().__init__(problem, table, Mass.of(table.rows), seen)
-
-    def start(self, rng: np.random.Generator, n_events: int) -> S:
-        """Draw theta uniformly on the simplex; psi follows from it in the first half-step."""
-        theta = rng.dirichlet(np.ones(n_events), size=self.shape[0])
-        return self.spread(State(theta, self._first_psi(n_events), np.full(n_events, 1.0 / n_events)))
-
-    def observations(self) -> Observations:
-        """Return the table."""
-        table: Observations = self._table
-        return table
-
-
-class ThreadedEngine(TableEngine[State]):
-    """The engine with rows dealt to threads."""
+class ThreadedEngine(RatingsEngine):
+    """The engine on one table in memory, or mapped into it, with rows dealt to threads."""
 
     def __init__(self, problem: Problem, table: Observations, dealer: Threads) -> None:
         super().__init__(problem, table)
         self._dealer = dealer
-
-    def spread(self, state: State) -> State:
-        """Take over a state that was collected; here it is one already."""
-        return state
-
-    def collect(self, state: State) -> State:
-        """Return a state whose arrays are all here."""
-        return state
 
     def _theta_total(self, state: State) -> Floats:
         total: Floats = state.theta[self.seen_users].sum(axis=0)
@@ -388,154 +356,150 @@ def threaded_engine(execution: Threads, problem: Problem, table: Observations) -
         yield ThreadedEngine(problem, table, dealer)
 
 
-KIND, _RUNS = "checkpoint", ("current", "best")
-_STATE = {"theta": "f8 users events", "psi": "f8 items events", "centre": "f8 events", "history": "f8 * 5"}
-#: A file holds no best descent before the first has ended.
-SCHEMA = {f"{run}_{part}{'?' * (run == 'best')}": sizes for run in _RUNS for part, sizes in _STATE.items()}
+# --- the search over sweeps and starts --------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
-class FitProgress(Generic[S]):
-    """A fit under way: its seed, the descent in hand (`init` counts them from 0) and the best finished one."""
+class Run:
+    """One descent: where it is, how it came there, and whether Ctrl-C ended it."""
 
-    seed: int
-    init: int
-    current: Run[S]
-    best: Run[State] | None = None
+    state: Any
+    history: tuple[Sweep, ...] = ()
+    interrupted: bool = False
 
-
-@dataclass(frozen=True, eq=False)
-class Checkpoint:
-    """A file that always holds the last whole `FitProgress` of one particular fit."""
-
-    path: Path
-    #: Digest of the data and of the parameters that shape the fit. A file of another fit is refused.
-    identity: str
-    #: It must be the file's; None takes up the file's, whatever it is.
-    seed: int | None
-    #: Users, items, events: compiled code relies on the arrays having it.
-    shape: tuple[int, int, int]
-    binary: bool
-    n_init: int
-
-    def write(self, progress: FitProgress[State]) -> None:
-        """Replace the file."""
-        meta = {"identity": self.identity, "seed": progress.seed, "init": progress.init}
-        arrays: dict[str, NDArray[Any]] = {}
-        for name, run in zip(_RUNS, (progress.current, progress.best), strict=True):
-            if run is not None:
-                arrays |= {f"{name}_{part}": array for part, array in vars(run.state).items()}
-                arrays[f"{name}_history"] = history_array(run.history)
-        write(self.path, KIND, meta, arrays)
-
-    def read(self) -> FitProgress[State] | None:
-        """Return the state to go on from, or None where there is no file yet."""
-        if not self.path.exists():
-            return None
-        meta, arrays = read(self.path, {KIND: SCHEMA})
-        with refusing(self.path):
-            if meta["identity"] != self.identity or self.seed not in (None, meta["seed"]):
-                raise FileFormatError(
-                    f"{self.path} is the checkpoint of another fit (other data, parameters or seed). Delete it or "
-                    "choose another path."
-                )
-            seed, init = meta["seed"], meta["init"]
-            if type(seed) is not int or not 0 <= seed < 2**63 or type(init) is not int or not 0 <= init < self.n_init:
-                raise InvariantError("its seed or its start is not valid")
-            best = self._run("best", arrays) if "best_theta" in arrays else None
-            return FitProgress(seed, init, self._run("current", arrays), best)
-
-    def _run(self, name: str, arrays: dict[str, NDArray[Any]]) -> Run[State]:
-        state = State(*(arrays[f"{name}_{part}"] for part in ("theta", "psi", "centre")))
-        state.validate(*self.shape, binary=self.binary)
-        return Run(state, history_of(arrays[f"{name}_history"]))
+    @property
+    def objective(self) -> float:
+        """The objective reached; infinite before the first sweep."""
+        return self.history[-1].objective if self.history else float("inf")
 
 
-# Places of the random streams that do not belong to a sweep.
+#: Places of the random streams that do not belong to a sweep.
 _START, _INIT = 1, 2
 
 
 @dataclass(frozen=True)
-class MultiStart(Generic[S]):
-    """Runs `n_init` descents of at most `max_iter` sweeps and keeps the best.
+class Search:
+    """How a model is looked for: by `n_init` descents of at most `max_iter` sweeps, of which the best is kept.
 
-    A descent ends when a sweep lowers the objective by less than `tol` of itself, or when `on_sweep`
-    returns True, Python's or NumPy's, which also ends the fit. With `keep_better` a sweep that raises it is undone.
+    A descent ends when a sweep lowers the objective by less than `tol` of itself, or when `on_sweep` returns True,
+    Python's or NumPy's, which also ends the search. A sweep that raises the objective is undone, unless the problem
+    wants points as they were found. Ctrl-C is raised, or where `keep_interrupted` the best so far is returned, if there
+    is any. A `checkpoint` holds the search after its last sweep; with `any_seed` its seed is taken up.
     """
 
-    engine: Engine[S]
     n_events: int
     seed: int
-    n_init: int
-    max_iter: int
-    tol: float
+    n_init: int = 1
+    max_iter: int = 100
+    tol: float = 1e-4
     on_sweep: Callable[[Sweep], Any] | None = None
-    checkpoint: Checkpoint | None = None
-    start: Run[State] | None = None
-    keep_interrupted: bool = True
-    keep_better: bool = True
+    keep_interrupted: bool = False
+    checkpoint: Path | None = None
+    any_seed: bool = False
 
-    def run(self) -> Run[State]:
-        """Descend, from the checkpoint if there is one; after Ctrl-C return the best so far, if that is wanted."""
-        found = self.checkpoint.read() if self.checkpoint else None
-        if found is None:
-            progress = FitProgress(self.seed, 0, self._start(self.seed, 0))
+    def run(self, engine: Engine, start: Run | None = None) -> Run:
+        """Search, from the checkpoint if there is one, with the first descent from `start` where that is given."""
+        keeping, seed, init, best = None, self.seed, 0, None
+        if self.checkpoint is not None:
+            keeping = _Checkpoint(self, engine, self.checkpoint)
+        found = keeping.read() if keeping else None
+        if found is not None:
+            seed, init, run, best = found
+            run = replace(run, state=engine.spread(run.state))
+        elif start is not None:
+            run = replace(start, state=engine.spread(start.state))
         else:
-            run = Run(self.engine.spread(found.current.state), found.current.history)
-            progress = FitProgress(found.seed, found.init, run, found.best)
+            run = self._started(engine, seed, 0)
+
+        def better() -> Run:
+            if best is not None and best.objective <= run.objective:
+                return best
+            return replace(run, state=engine.collect(run.state))
+
         try:
             while True:
-                while not self._finished(progress.current):
-                    current = self._step(progress)
-                    progress = replace(progress, current=current)
-                    if self.checkpoint:
-                        here = self._collected(current)
-                        self.checkpoint.write(FitProgress(progress.seed, progress.init, here, progress.best))
-                    if self.on_sweep is not None and says_stop(self.on_sweep(current.history[-1])):
-                        return self._better(progress)
-                if progress.init + 1 >= self.n_init:
-                    return self._better(progress)
-                init = progress.init + 1
-                progress = FitProgress(progress.seed, init, self._start(progress.seed, init), self._better(progress))
+                while not self._ended(run.history):
+                    run = self._swept(engine, run, int(row_seeds(seed, 0, _INIT, np.array([init]))[0]))
+                    if keeping:
+                        keeping.write(seed, init, replace(run, state=engine.collect(run.state)), best)
+                    if self.on_sweep is not None and says_stop(self.on_sweep(run.history[-1])):
+                        return better()
+                if init + 1 >= self.n_init:
+                    return better()
+                best, init, run = better(), init + 1, self._started(engine, seed, init + 1)
         except KeyboardInterrupt:
-            if not self.keep_interrupted or (not progress.current.history and progress.best is None):
+            if not self.keep_interrupted or (not run.history and best is None):
                 raise
-            best = self._better(progress)
-            warn(
-                f"Interrupted in sweep {len(progress.current.history) + 1} of start {progress.init + 1} of "
-                f"{self.n_init}; the best state so far is kept.",
-                ConvergenceWarning,
-            )
-            return replace(best, interrupted=True)
+            kept = better()
+            place = f"sweep {len(run.history) + 1} of start {init + 1} of {self.n_init}"
+            warn(f"Interrupted in {place}; the best state so far is kept.", ConvergenceWarning)
+            return replace(kept, interrupted=True)
 
-    def _start(self, seed: int, init: int) -> Run[S]:
-        if init == 0 and self.start is not None:
-            return Run(self.engine.spread(self.start.state), self.start.history)
-        return Run(self.engine.start(generator(seed, _START, init), self.n_events))
+    def _started(self, engine: Engine, seed: int, init: int) -> Run:
+        return Run(engine.start(generator(seed, _START, init), self.n_events))
 
-    def _step(self, progress: FitProgress[S]) -> Run[S]:
-        run = progress.current
-        seed = int(row_seeds(progress.seed, 0, _INIT, np.array([progress.init]))[0])
-        state, record = self.engine.sweep(run.state, len(run.history) + 1, seed)
-        if self.keep_better and record.objective > run.objective:
+    def _swept(self, engine: Engine, run: Run, seed: int) -> Run:
+        state, record = engine.sweep(run.state, len(run.history) + 1, seed)
+        if engine.problem.keep_better and record.objective > run.objective:
             # Where rows keep their better points only rounding can do this; the better of the two states stands.
             last = run.history[-1]
             state, record = run.state, replace(record, objective=last.objective, rmse=last.rmse)
         return Run(state, (*run.history, record))
 
-    def _finished(self, run: Run[S]) -> bool:
-        if len(run.history) >= self.max_iter:
+    def _ended(self, history: tuple[Sweep, ...]) -> bool:
+        if len(history) >= self.max_iter:
             return True
-        if len(run.history) < 2:
+        if len(history) < 2:
             return False
-        before, now = run.history[-2].objective, run.history[-1].objective
+        before, now = history[-2].objective, history[-1].objective
         return 0.0 <= before - now < self.tol * before or now == 0.0
 
-    def _better(self, progress: FitProgress[S]) -> Run[State]:
-        best = progress.best
-        if best is not None and best.objective <= progress.current.objective:
-            return best
-        return self._collected(progress.current)
 
-    def _collected(self, run: Run[S]) -> Run[State]:
-        return Run(self.engine.collect(run.state), run.history)
+_STATE = {"theta": "f8 users events", "psi": "f8 items events", "centre": "f8 events", "history": "f8 * 5"}
+#: A file holds no best descent before the first has ended.
+_SCHEMA: Schema = {
+    "place": "i8 2",
+    **{f"current_{part}": sizes for part, sizes in _STATE.items()},
+    **{f"best_{part}?": sizes for part, sizes in _STATE.items()},
+}
+
+
+class _Checkpoint:
+    """The file of a search: its seed, the descent in hand (counted from 0) with its state, and the best one ended."""
+
+    def __init__(self, search: Search, engine: Engine, path: Path) -> None:
+        problem = engine.problem
+        solvers = repr(problem.user_solver), repr(problem.item_solver)
+        seed = None if search.any_seed else search.seed
+        # Everything that shapes the sweeps.
+        shape = (search.n_events, problem.objective, search.n_init, *solvers, problem.keep_better, seed)
+        self._path, self._identity = path, repr((shape, engine.fingerprint()))
+        self._sizes, self._n_init = (*engine.shape, search.n_events), search.n_init
+        self._binary = problem.item_solver.family == "binary"
+
+    def write(self, seed: int, init: int, current: Run, best: Run | None) -> None:
+        """Replace the file; states are here."""
+        arrays: Arrays = {"place": np.array([seed, init], dtype=np.int64)}
+        for name, run in (("current", current), ("best", best)):
+            if run is not None:
+                arrays |= {f"{name}_{part}": array for part, array in vars(run.state).items()}
+                arrays[f"{name}_history"] = history_array(run.history)
+        save_checkpoint(self._path, self._identity, arrays, len(current.history))
+
+    def read(self) -> tuple[int, int, Run, Run | None] | None:
+        """Return what to go on from, or None where there is no file yet."""
+        found = load_checkpoint(self._path, self._identity, _SCHEMA)
+        if found is None:
+            return None
+        with refusing(self._path):
+            arrays, sweep = found
+            seed, init = arrays["place"].tolist()
+            current = self._run("current", arrays)
+            if seed < 0 or not 0 <= init < self._n_init or sweep != len(current.history):
+                raise InvariantError("its seed, its start or its sweep is not valid")
+            return seed, init, current, self._run("best", arrays) if "best_theta" in arrays else None
+
+    def _run(self, name: str, arrays: Arrays) -> Run:
+        state = State(*(arrays[f"{name}_{part}"] for part in ("theta", "psi", "centre")))
+        state.validate(*self._sizes, binary=self._binary)
+        return Run(state, history_of(arrays[f"{name}_history"]))

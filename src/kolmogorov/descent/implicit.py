@@ -18,7 +18,7 @@ from kolmogorov._support.seeds import generator
 from kolmogorov._support.threads import Threads, one_blas_thread
 from kolmogorov._support.typing import Floats
 from kolmogorov.data.observations import Observations
-from kolmogorov.descent.engine import MultiStart, Run, State, Sweep, threaded_engine
+from kolmogorov.descent.engine import Run, Search, Sweep, threaded_engine
 from kolmogorov.descent.fitted import Counted, Factors
 from kolmogorov.descent.problem import Objective, Problem
 from kolmogorov.solvers import resolve
@@ -30,17 +30,8 @@ _RIDGES = ((30.0, 0.5), (60.0, 1.0))
 _SWEEPS = 6
 #: Place of a random stream.
 _STREAM = 7
-
-
-@dataclass(frozen=True)
-class DescentSizes:
-    """How many descents are averaged, and the events of each; by judgement."""
-
-    n_descents: int = 8
-    n_events: int = 48
-
-
-_USUAL = DescentSizes()
+#: The least variance of answers around predictions.
+_LEAST_NOISE = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,14 +55,17 @@ def averaged_descents(
     n_jobs: int | None,
     on_sweep: Callable[[Sweep], Any],
     keep_interrupted: bool,
-    sizes: DescentSizes = _USUAL,
+    n_descents: int = 8,
+    n_events: int = 48,
 ) -> tuple[AveragedDescents, bool]:
     """Descend some times from random users, and put the ends side by side; tell whether Ctrl-C ended it.
 
-    After Ctrl-C, or where `on_sweep` returns True, the descents that are done are taken, where there are any.
+    After Ctrl-C, or where `on_sweep` returns True, the descents that are done are taken, where there are any. Their
+    number and that of events are by judgement.
     """
-    starts = generator(seed, _STREAM).integers(2**62, size=sizes.n_descents).tolist()
-    ends: list[Run[State]] = []
+    starts = generator(seed, _STREAM).integers(2**62, size=n_descents).tolist()
+    size = min(n_events, table.n_users, table.n_items)
+    ends: list[Run] = []
     stopping = interrupted = False
 
     def told(sweep: Sweep) -> bool:
@@ -81,8 +75,11 @@ def averaged_descents(
 
     try:
         for number, start in enumerate(starts):
-            ridges = _RIDGES[number % len(_RIDGES)]
-            ends.append(_descended(table, ridges, unobserved, start, n_jobs, told, sizes.n_events))
+            objective = Objective(*_RIDGES[number % len(_RIDGES)], "mean", unobserved)
+            problem = Problem(resolve("simplex", "pairwise"), resolve("ridge", "cholesky"), objective)
+            search = Search(size, start, max_iter=_SWEEPS, tol=0.0, on_sweep=told)
+            with one_blas_thread(), threaded_engine(Threads(n_jobs), problem, table) as engine:
+                ends.append(search.run(engine))
             if stopping:
                 break
     except KeyboardInterrupt:
@@ -91,30 +88,5 @@ def averaged_descents(
         interrupted = True
     theta, psi = (np.array([getattr(run.state, side) for run in ends]) for side in ("theta", "psi"))
     variance = float(np.mean([run.history[-1].rmse ** 2 for run in ends]))
-    spread = np.full(table.n_users, max(variance, 1e-6))
+    spread = np.full(table.n_users, max(variance, _LEAST_NOISE))
     return AveragedDescents(Factors(theta, psi), table, unobserved, spread), interrupted
-
-
-def _descended(
-    table: Observations,
-    ridges: tuple[float, float],
-    unobserved: float,
-    seed: int,
-    n_jobs: int | None,
-    on_sweep: Callable[[Sweep], bool],
-    n_events: int,
-) -> Run[State]:
-    objective = Objective(*ridges, "mean", unobserved)
-    problem = Problem(resolve("simplex", "pairwise"), resolve("ridge", "cholesky"), objective)
-    with one_blas_thread(), threaded_engine(Threads(n_jobs), problem, table) as engine:
-        descent = MultiStart(
-            engine,
-            n_events=min(n_events, table.n_users, table.n_items),
-            seed=seed,
-            n_init=1,
-            max_iter=_SWEEPS,
-            tol=0.0,
-            on_sweep=on_sweep,
-            keep_interrupted=False,
-        )
-        return descent.run()

@@ -24,7 +24,7 @@ from kolmogorov.data.view import Entries, View, duplicate
 from kolmogorov.descent.attributes import placed_rows
 from kolmogorov.descent.engine import solved_rows
 from kolmogorov.descent.fitted import Fitted, Pull
-from kolmogorov.descent.problem import ITEM_SIDE, USER_SIDE, Partners
+from kolmogorov.descent.problem import ITEM_SIDE, USER_SIDE, Partners, Problem
 from kolmogorov.errors import DataError, ParameterError
 from kolmogorov.solvers import RowSolver
 
@@ -147,18 +147,16 @@ class MovedRows:
             return solved_rows(self.solver, equations, start, seeds, dealer, self.now.indptr)[0]
 
 
-def moved(
-    fitted: Fitted, change: Change, solvers: tuple[RowSolver, RowSolver], unobserved: float, n_jobs: int | None
-) -> Fitted:
+def moved(fitted: Fitted, change: Change, problem: Problem, unobserved: float, n_jobs: int | None) -> Fitted:
     """Return the model after a change of its table: touched users and items are moved, new ones placed."""
     theta = _carried(fitted.theta, change.users, fitted.population)
-    psi = _carried(fitted.psi.astype(np.float64), change.items, solvers[1].nearest(fitted.item_pull.centre))
+    psi = _carried(fitted.psi.astype(np.float64), change.items, problem.item_solver.nearest(fitted.item_pull.centre))
     placed = [
         placed_rows(None if side is None else side.moved(before, np.zeros(before.size, dtype=bool)), before.size)
         for side, before in ((fitted.user_attributes, change.users), (fitted.item_attributes, change.items))
     ]
-    users = _rows(change, "users", theta, placed[0], fitted.user_pull, solvers[0])
-    items = _rows(change, "items", psi, placed[1], fitted.item_pull, solvers[1])
+    users = _rows(change, "users", theta, placed[0], fitted.user_pull, problem.user_solver)
+    items = _rows(change, "items", psi, placed[1], fitted.item_pull, problem.item_solver)
     theta[users.rows] = users.solved(psi, unobserved, n_jobs)
     for _ in range(_ROUNDS):
         psi[items.rows] = items.solved(theta, unobserved, n_jobs)

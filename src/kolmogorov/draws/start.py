@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from kolmogorov._support.seeds import generator
 from kolmogorov._support.threads import Threads
 from kolmogorov.data.changes import Change
-from kolmogorov.descent.engine import MultiStart, ThreadedEngine
+from kolmogorov.descent.engine import Search, ThreadedEngine
 from kolmogorov.descent.fitted import Fitted
 from kolmogorov.descent.problem import Objective, Problem
 from kolmogorov.draws.chain import START, Chain, ChainState
@@ -81,10 +81,7 @@ def _descended(chain: Chain, plain: ChainState, dealer: Threads) -> ChainState:
     objective = Objective(ridge, 0.0, "mean", chain.unobserved)
     problem = Problem(resolve("simplex", "active_set"), resolve("binary", "local_search"), objective)
     engine = ThreadedEngine(problem, chain.observations, dealer)
-    descent = MultiStart(
-        engine, chain.n_events, chain.seed, n_init=1, max_iter=_SWEEPS, tol=1e-4, keep_interrupted=False
-    )
-    found = descent.run().state
+    found = Search(chain.n_events, chain.seed, max_iter=_SWEEPS).run(engine).state
     psi = chain.levels[nearest(found.psi, chain.levels)]
     return replace(plain, theta=(1.0 - _BLUR) * found.theta + _BLUR / chain.n_events, psi=psi)
 

@@ -20,7 +20,7 @@ from kolmogorov._support.seeds import half_step_seed
 from kolmogorov._support.typing import Floats
 from kolmogorov.data.observations import Observations, check_trainable
 from kolmogorov.data.view import View
-from kolmogorov.descent.engine import HalfStep, State, TableEngine
+from kolmogorov.descent.engine import HalfStep, RatingsEngine, State
 from kolmogorov.descent.problem import Problem, UserTotals, packed_bits
 from kolmogorov.errors import ExecutionError, ParameterError
 from kolmogorov.gpu.cuda import Cuda
@@ -223,7 +223,7 @@ class GpuState:
     total: Floats
 
 
-class GpuEngine(TableEngine[GpuState]):
+class GpuEngine(RatingsEngine):
     """The engine on one GPU."""
 
     def __init__(self, problem: Problem, table: Observations, cuda: Cuda) -> None:

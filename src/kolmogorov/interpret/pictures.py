@@ -34,7 +34,7 @@ class Pictures:
     --------
     >>> import kolmogorov as km
     >>> zoo = km.datasets.load("zoo")
-    >>> model = km.KolmogorovModel(5, user_reg=0.3, n_init=10, random_state=0).fit(zoo)
+    >>> model = km.KolmogorovModel(5, learn_from="ratings", user_reg=0.3, n_init=10, random_state=0).fit(zoo)
     >>> model.plot.events().get_xlabel()
     'share of the population'
     """

@@ -122,7 +122,7 @@ class Relations:
     --------
     >>> import kolmogorov as km
     >>> train, test = km.datasets.load("zoo").split(test_size=0.2, random_state=0)
-    >>> model = km.KolmogorovModel(n_events=5, user_reg=0.3, n_init=10, random_state=0).fit(train)
+    >>> model = km.KolmogorovModel(n_events=5, learn_from="ratings", user_reg=0.3, n_init=10, random_state=0).fit(train)
     >>> relations = model.relations()
     >>> ("feathers", "eggs") in relations.named(relations.implications())
     True

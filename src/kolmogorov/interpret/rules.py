@@ -126,7 +126,7 @@ class Rules(Sequence[Rule]):
     --------
     >>> import kolmogorov as km
     >>> train, test = km.datasets.load("zoo").split(test_size=0.2, random_state=0)
-    >>> model = km.KolmogorovModel(n_events=5, user_reg=0.3, n_init=10, random_state=0).fit(train)
+    >>> model = km.KolmogorovModel(n_events=5, learn_from="ratings", user_reg=0.3, n_init=10, random_state=0).fit(train)
     >>> rules = model.relations().rules(train, max_rules=10)
     >>> print(rules[0])
     fins ⇒ aquatic (held for 13 of 13; of all, 38%)
@@ -230,7 +230,8 @@ class Rules(Sequence[Rule]):
         --------
         >>> import kolmogorov as km
         >>> zoo = km.datasets.load("zoo")
-        >>> model = km.KolmogorovModel(n_events=5, user_reg=0.3, n_init=10, random_state=0).fit(zoo)
+        >>> options = {"learn_from": "ratings", "user_reg": 0.3, "n_init": 10, "random_state": 0}
+        >>> model = km.KolmogorovModel(n_events=5, **options).fit(zoo)
         >>> rules = model.relations().rules(max_antecedents=2)
         >>> len(rules) > len(rules.basis())
         True

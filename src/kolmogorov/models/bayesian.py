@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from dataclasses import replace
 from typing import Any, Literal, Self
 
@@ -21,9 +22,12 @@ from kolmogorov.data.observations import Observations, check_any
 from kolmogorov.data.view import View
 from kolmogorov.descent.attributes import with_placed, without_placed
 from kolmogorov.descent.fitted import Fitted
+from kolmogorov.descent.problem import usual_weight
 from kolmogorov.draws.convergence import convergence_of
-from kolmogorov.draws.new_rows import new_psis, new_thetas
-from kolmogorov.draws.plan import Plan
+from kolmogorov.draws.factors import told_apart
+from kolmogorov.draws.levels import level_grid
+from kolmogorov.draws.new_rows import introduced, new_psis, new_thetas
+from kolmogorov.draws.plan import Plan, likelihood_of, settled_weight, suited
 from kolmogorov.draws.posterior import Posterior, coverage, probability_interval, rating_interval
 from kolmogorov.draws.sampler import SamplingProgress, drawn, drawn_again
 from kolmogorov.errors import DataError, ParameterError
@@ -32,11 +36,14 @@ from kolmogorov.models.diagnostics import agreement, by_chain, for_arviz
 from kolmogorov.models.event_model import COMMON_RULES, Auto, EventModel, lengths
 from kolmogorov.models.ids import Unknown, pair_rows
 from kolmogorov.models.kolmogorov import KolmogorovModel
-from kolmogorov.models.learning import Psi, distilled, is_auto, learned, placing_solvers, plan_of
+from kolmogorov.models.learning import Psi, is_auto
 from kolmogorov.models.recommender import Output
 from kolmogorov.models.tables import learnable
 from kolmogorov.models.updating import seed_for
 
+#: Chains are enough when more would take less than this share of the squared error away, of ratings and of answers,
+#: whose log loss feels it twice as much. `benchmarks/spread.py` shows errors and seconds.
+_ENOUGH = (0.003, 0.0015)
 Likelihood = Literal["auto", "gaussian", "bernoulli"]
 _RULES: dict[str, Requirement] = COMMON_RULES | {
     "psi": one_of(("auto", "binary")),
@@ -225,7 +232,7 @@ class BayesianKolmogorovModel(EventModel):
         size = self.n_events if is_auto(n_events) else n_events
         model = KolmogorovModel(size, **asked, n_jobs=self.n_jobs)
         model._check_parameters()
-        fitted, model.interrupted_ = distilled(model, self.fitted_, keep_interrupted=True)
+        fitted, model.interrupted_ = model._distilled(self.fitted_, keep_interrupted=True)
         return model._adopt(fitted)
 
     def predict(
@@ -366,8 +373,9 @@ class BayesianKolmogorovModel(EventModel):
         if self._read is None:
             model = KolmogorovModel(self.n_events, psi="soft", random_state=0, n_jobs=self.n_jobs)
             if self._distilled is None:
-                self._distilled, _ = learned(model, without_placed(self.fitted_), keep_interrupted=False)
-            self._read = with_placed(self._distilled, self.fitted_, placing_solvers(model, self._distilled))
+                self._distilled, _ = model._distilled(without_placed(self.fitted_), keep_interrupted=False)
+            problem = model._problem(self._distilled.n_events, quick=True)
+            self._read = with_placed(self._distilled, self.fitted_, problem)
         return self._read
 
     def _adopt(self, fitted: Posterior) -> Self:
@@ -375,7 +383,7 @@ class BayesianKolmogorovModel(EventModel):
         return super()._adopt(fitted)
 
     def _knowing(self, users: Newcomers | None, items: Newcomers | None) -> Self:
-        found = super()._knowing(users, items)
+        found = copy(self)._adopt(introduced(self.fitted_, users, items))
         # Those who are placed by attributes have no part in it.
         found._distilled = self._distilled
         return found
@@ -386,5 +394,47 @@ class BayesianKolmogorovModel(EventModel):
             raise ParameterError("'max_seconds' does not go with 'execution': chains on a cluster are not cut short.")
 
     def _plan(self, table: Observations, *, learned: bool = True) -> Plan:
-        """Return what `fit` would sample of a table; the number of events may be a guess."""
-        return plan_of(self, table, learned=learned)
+        """Return what `fit` samples of a table; a number of events that is left open is a guess unless `learned`."""
+        likelihood = self._likelihood(table)
+        # An event is drawn behind each answer but where a rating is.
+        answers, only_yes = likelihood != "gaussian" and self.psi == "binary", self.unobserved != 0.0
+        given = {name: getattr(self, name) for name in ("n_events", "n_chains", "burn_in", "n_samples", "n_features")}
+        sizes = replace(
+            suited(table, answers=answers, only_yes=only_yes),
+            **{name: int(n) for name, n in given.items() if n != "auto"},
+        )
+        if learned and self.n_events == "auto" and not answers and not only_yes:
+            sizes = replace(sizes, n_events=told_apart(table, sizes.n_events, sizes.n_features, self.n_jobs))
+        settling = self.n_chains == "auto" and self.max_seconds is None and not only_yes
+        return Plan(
+            **vars(sizes),
+            likelihood=likelihood,
+            levels=level_grid(self.psi, table, likelihood, sizes.n_events),
+            unobserved=self._weight(table, likelihood),
+            enough=_ENOUGH[likelihood != "gaussian"] if settling else 0.0,
+        )
+
+    def _weight(self, table: Observations, likelihood: str) -> float:
+        """Return what an entry that was not observed weighs."""
+        if self.unobserved == 0.0:
+            return 0.0
+        if likelihood != "gaussian":
+            raise ParameterError("'unobserved' goes with likelihood 'gaussian'.")
+        wanted = usual_weight(len(table), table.n_users * table.n_items)
+        if self.unobserved != "auto":
+            wanted = float(self.unobserved)
+            least = 1.0 if table.weights is None else float(table.weights.min())
+            if wanted > least:
+                raise ParameterError(f"'unobserved' must not exceed the least weight, {least:g}, got {wanted:g}.")
+        return settled_weight(wanted, table)
+
+    def _likelihood(self, table: Observations) -> str:
+        if self.likelihood == "auto":
+            return likelihood_of(table) if self.unobserved == 0.0 else "gaussian"
+        if self.likelihood == "bernoulli" and not table.is_binary:
+            raise DataError("likelihood 'bernoulli' is for values 0 and 1; these data have others. Use 'gaussian'.")
+        if self.likelihood != "gaussian" and table.weights is not None and (table.weights % 1.0).any():
+            raise DataError(
+                f"With likelihood '{self.likelihood}' weights must be whole numbers: how often an answer was given."
+            )
+        return str(self.likelihood)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from abc import abstractmethod
 from collections.abc import Callable
-from copy import copy
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -36,17 +35,14 @@ from kolmogorov.data.attributes import Newcomers, Side, described
 from kolmogorov.data.scale import LARGEST_WEIGHT
 from kolmogorov.data.sources import is_table
 from kolmogorov.data.view import View
-from kolmogorov.descent import attributes, placing
+from kolmogorov.descent import placing
 from kolmogorov.descent.engine import Sweep
 from kolmogorov.descent.fitted import Fitted
-from kolmogorov.draws import new_rows
-from kolmogorov.draws.posterior import Posterior
 from kolmogorov.draws.sampler import SamplingProgress
 from kolmogorov.errors import DataError
 from kolmogorov.gpu.cuda import Cuda
 from kolmogorov.models.ids import Unknown, known_part, pair_rows
 from kolmogorov.models.interpretation import Interpretation
-from kolmogorov.models.learning import placing_solvers
 from kolmogorov.models.ranking import Askers
 from kolmogorov.models.recommender import Rank, Recommender
 from kolmogorov.models.tables import table_of
@@ -269,12 +265,9 @@ class EventModel(Interpretation, Updating, TransformerMixin, Recommender):  # ty
         items = items if new_items is None else new_items.ids.ids[new_items.order]
         return self._knowing(new_users, new_items), users, items
 
+    @abstractmethod
     def _knowing(self, users: Newcomers | None, items: Newcomers | None) -> Self:
-        if isinstance(self.fitted_, Posterior):
-            found: Any = new_rows.introduced(self.fitted_, users, items)
-        else:
-            found = attributes.introduced(self.fitted_, users, items, placing_solvers(self, self.fitted_))
-        return copy(self)._adopt(found)
+        """Return a copy that also knows new users and items, which their attributes place."""
 
     def _described(self, raw: Any, side: Side) -> Newcomers | None:
         """Return what a frame says of new rows; None where there is none."""

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from copy import copy
 from dataclasses import replace
+from numbers import Integral
+from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from kolmogorov._support.progress import notice
+from kolmogorov._support.progress import notice, warn
+from kolmogorov._support.seeds import base_seed
 from kolmogorov._support.threads import Threads
 from kolmogorov._support.typing import Floats
 from kolmogorov._support.validation import (
@@ -24,34 +28,28 @@ from kolmogorov._support.validation import (
     real,
 )
 from kolmogorov.cluster.dask import Dask
+from kolmogorov.data.attributes import Newcomers
 from kolmogorov.data.changes import Change
-from kolmogorov.data.observations import liked
+from kolmogorov.data.observations import Observations, check_trainable, liked
 from kolmogorov.data.view import View
 from kolmogorov.descent import placing
-from kolmogorov.descent.distillation import gone_on
-from kolmogorov.descent.engine import Sweep
+from kolmogorov.descent.attributes import introduced, with_placed, without_placed
+from kolmogorov.descent.distillation import SWEEPS, distilled, gone_on, quick_solver, usual_events, usual_starts
+from kolmogorov.descent.engine import Search, Sweep
 from kolmogorov.descent.fitted import Fitted, read_only
-from kolmogorov.descent.implicit import AveragedDescents
-from kolmogorov.descent.problem import Prior, usual_weight
+from kolmogorov.descent.implicit import AveragedDescents, averaged_descents
+from kolmogorov.descent.problem import Objective, Prior, Problem, usual_weight
 from kolmogorov.draws.plan import likelihood_of
 from kolmogorov.draws.posterior import Posterior
 from kolmogorov.draws.sampler import drawn_from
-from kolmogorov.errors import ParameterError
+from kolmogorov.errors import ConvergenceWarning, ParameterError
 from kolmogorov.gpu.cuda import Cuda
 from kolmogorov.models.event_model import COMMON_RULES, Auto, EventModel, lengths
-from kolmogorov.models.learning import (
-    Psi,
-    completed,
-    descended,
-    distilled,
-    problem_of,
-    quick_problem,
-    refuse_attributes,
-    why_ratings,
-)
+from kolmogorov.models.learning import Execution, Psi, descended, is_auto, short_draws, why_ratings
 from kolmogorov.models.tables import learned_table
 from kolmogorov.models.updating import seed_for
 from kolmogorov.solvers import RowSolver, resolve
+from kolmogorov.solvers.registry import usual
 
 #: lambda_u of the paper's Table V on MovieLens 100K, by the number of events.
 _USER_REG = {4: 10.0, 8: 30.0, 16: 40.0, 24: 60.0}
@@ -94,6 +92,10 @@ def paper_parameters(n_events: int, changes: Mapping[str, Any]) -> dict[str, Any
 #: The share of a table's ratings that must change, in one update or in several, for chains to go over it; by
 #: judgement. Below, only rows move.
 _SWEPT = 0.01
+#: Ridges on theta and psi of a descent over ratings whose user gave none, its sweeps and its starts; by judgement.
+_USER_RIDGE, _ITEM_RIDGE, _SWEEPS, _STARTS = 10.0, 0.0, 100, 1
+#: What only a descent over ratings has, and what it is where nobody sets it.
+_OF_RATINGS = {"user_reg": "auto", "item_reg": "auto", "prior": "mean", "keep_better": True, "checkpoint": None}
 _RULES: dict[str, Requirement] = COMMON_RULES | {
     "psi": one_of(("binary", "soft")),
     "learn_from": one_of(("draws", "ratings")),
@@ -123,7 +125,7 @@ class KolmogorovModel(EventModel):
         to 1: how likely it happens there.
     learn_from : {"draws", "ratings"}
         What the descent goes over. Tables of more than five million ratings, or that only a cluster holds, are learned
-        from their ratings, and so are models with a ridge or a uniform prior; `learned_from_` says so.
+        from their ratings either way; a line and `learned_from_` say so.
     user_reg : float or "auto"
         From ratings: ridge on theta, how strongly a user is drawn to the prior. "auto" is 10.
     item_reg : float or "auto"
@@ -310,17 +312,95 @@ class KolmogorovModel(EventModel):
         table = learned_table(execution, self, X)
         why = why_ratings(self, table)
         if why is not None:
-            refuse_attributes(beside, why)
+            _refuse_attributes(beside, why)
             if self.learn_from == "draws":
                 notice(f"Learning from the ratings: {why}.")
-            fitted, self.interrupted_ = descended(self, table, execution, keep_interrupted)
+            n_events = self._size(table)
+            search = self._search(n_events, _SWEEPS, _STARTS, keep_interrupted)
+            fitted, self.interrupted_ = descended(table, execution, self._problem(n_events), search)
             return self._adopt(fitted)
         cut_short = False
         if drawn is None:
-            drawn, cut_short = completed(self, table, execution, keep_interrupted, beside)
-        fitted, interrupted = distilled(self, drawn, keep_interrupted)
+            drawn, cut_short = self._drawn(table, execution, keep_interrupted, beside)
+        fitted, interrupted = self._distilled(drawn, keep_interrupted)
         self.interrupted_ = interrupted or cut_short
         return self._adopt(fitted)
+
+    def _size(self, table: Any) -> int:
+        """Return the number of events of a model of a table."""
+        if not is_auto(self.n_events):
+            return int(self.n_events)
+        if not isinstance(table, Observations):
+            raise ParameterError("'n_events' must be a number for a table in a cluster.")
+        return usual_events(len(table), table.n_users, table.n_items)
+
+    def _problem(self, n_events: int, *, quick: bool = False) -> Problem:
+        """Return what is solved; `quick` is for sweeps over a completed table, unless a solver of items was chosen."""
+        items, family = self.item_solver, "box" if self.psi == "soft" else "binary"
+        if is_auto(items):
+            items = quick_solver(family, n_events) if quick else usual(family, n_events)
+        users = usual("simplex", n_events) if is_auto(self.user_solver) else self.user_solver
+        user_solver, item_solver = resolve("simplex", users), resolve(family, items)
+        user_solver.check_size(n_events)
+        item_solver.check_size(n_events)
+        unobserved: Any = self.unobserved if is_auto(self.unobserved) else float(self.unobserved)
+        objective = Objective(*self._ridges, self.prior, unobserved)
+        return Problem(user_solver, item_solver, objective, self._item_prior, bool(self.keep_better))
+
+    @property
+    def _ridges(self) -> tuple[float, float]:
+        """The ridges of a descent over ratings on theta and psi, in numbers."""
+        user_reg = _USER_RIDGE if is_auto(self.user_reg) else float(self.user_reg)
+        return user_reg, _ITEM_RIDGE if is_auto(self.item_reg) else float(self.item_reg)
+
+    def _search(self, n_events: int, sweeps: int, starts: int, keep_interrupted: bool) -> Search:
+        """Return how a model is looked for, with so many sweeps and starts where these are left open."""
+        return Search(
+            n_events,
+            seed=base_seed(self.random_state),
+            n_init=starts if is_auto(self.n_init) else int(self.n_init),
+            max_iter=sweeps if is_auto(self.max_iter) else int(self.max_iter),
+            tol=float(self.tol),
+            on_sweep=self._on_sweep,
+            keep_interrupted=keep_interrupted,
+            checkpoint=None if self.checkpoint is None else Path(self.checkpoint),
+            any_seed=not isinstance(self.random_state, Integral),
+        )
+
+    def _drawn(
+        self, table: Observations, execution: Execution, keep_interrupted: bool, beside: tuple[Any, Any] = (None, None)
+    ) -> tuple[Posterior | AveragedDescents, bool]:
+        """Draw; return the draws, and whether Ctrl-C ended them early. Where only yes is recorded descents do it."""
+        table.rows.check_intact()
+        only_yes = self.unobserved != 0.0
+        check_trainable(table, only_yes=only_yes)
+        found: Posterior | AveragedDescents
+        seed = base_seed(self.random_state)
+        if only_yes:
+            _refuse_attributes(beside, "a table in which only yes is recorded is completed without chains")
+            weight = usual_weight(len(table), table.n_users * table.n_items)
+            weight = weight if is_auto(self.unobserved) else float(self.unobserved)
+            found, interrupted = averaged_descents(table, weight, seed, self.n_jobs, self._on_sweep, keep_interrupted)
+        else:
+            given = (table, seed, self.n_jobs, execution, beside)
+            found, interrupted = short_draws(*given, self._on_draw, keep_interrupted)
+        if interrupted:
+            warn("Interrupted while the table was completed; what was done so far is used.", ConvergenceWarning)
+        return found, interrupted
+
+    def _distilled(self, drawn: Posterior | AveragedDescents, keep_interrupted: bool) -> tuple[Fitted, bool]:
+        """Distil draws; return what was learned, and whether Ctrl-C ended it.
+
+        Of users and items that attributes place nothing is learned: they are placed in the model that there is without.
+        """
+        own = without_placed(drawn) if isinstance(drawn, Posterior) else drawn
+        n_events = self._size(own.training)
+        problem = self._problem(n_events, quick=True)
+        search = self._search(n_events, SWEEPS, usual_starts(own.training), keep_interrupted)
+        fitted, interrupted = distilled(own, problem, search, self.n_jobs)
+        if isinstance(drawn, Posterior):
+            fitted = with_placed(fitted, drawn, problem)
+        return fitted, interrupted
 
     # --- learned attributes -----------------------------------------------------------------------------
 
@@ -373,27 +453,41 @@ class KolmogorovModel(EventModel):
         return model.fit(liked(self.fitted_.training, likes))
 
     def _moved(self, fitted: Fitted, change: Change) -> Fitted:
-        problem = problem_of(self, fitted.n_events)
-        solvers = problem.user_solver, problem.item_solver
-        found = placing.moved(fitted, change, solvers, self.unobserved_, self.n_jobs)
+        found = placing.moved(fitted, change, self._problem(fitted.n_events), self.unobserved_, self.n_jobs)
         # Of yes and no, chains as short bring nothing.
         swept = found.n_changed >= _SWEPT * len(found.training) and likelihood_of(found.training) == "gaussian"
         if fitted.learned_from == "ratings" or self.unobserved_ or not swept:
             return found
         seed = seed_for(self, change.after)
         drawn = drawn_from(found, change.after, seed, self.n_jobs)
-        average = drawn.factors, drawn.answer_variance
-        found = gone_on(found, drawn, *average, quick_problem(self, fitted.n_events), seed, self.n_jobs)
+        found = gone_on(found, drawn, self._problem(fitted.n_events, quick=True), seed, self.n_jobs)
         return replace(found, n_changed=0)
 
     def _new_thetas(self, view: View) -> Floats:
-        solver = problem_of(self, self.fitted_.n_events).user_solver
+        solver = self._problem(self.fitted_.n_events).user_solver
         return placing.new_users(self.fitted_, view, solver, self.unobserved_, self.n_jobs)
 
     def _new_psis(self, view: View) -> NDArray[Any]:
-        solver = problem_of(self, self.fitted_.n_events).item_solver
+        solver = self._problem(self.fitted_.n_events).item_solver
         return placing.new_items(self.fitted_, view, solver, self.unobserved_, self.n_jobs)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        problem_of(self, 1 if self.n_events == "auto" else int(self.n_events))
+        beside = [name for name, usual in _OF_RATINGS.items() if getattr(self, name) != usual]
+        if self.learn_from == "draws" and beside:
+            names, are = (" and ".join(map(repr, beside)), "are" if len(beside) > 1 else "is")
+            raise ParameterError(
+                f"{names} {are} for learning from ratings. Set learn_from='ratings', or leave "
+                f"{'them' if len(beside) > 1 else 'it'} out."
+            )
+        self._problem(1 if is_auto(self.n_events) else int(self.n_events))
+
+    def _knowing(self, users: Newcomers | None, items: Newcomers | None) -> Self:
+        problem = self._problem(self.fitted_.n_events, quick=True)
+        return copy(self)._adopt(introduced(self.fitted_, users, items, problem))
+
+
+def _refuse_attributes(beside: tuple[Any, Any], why: str) -> None:
+    """Raise where there are frames of attributes and nothing that could use them."""
+    if any(frame is not None for frame in beside):
+        raise ParameterError(f"'users' and 'items' are attributes for draws, and there are none: {why}.")

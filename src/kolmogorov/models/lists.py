@@ -28,7 +28,7 @@ from kolmogorov.descent import placing
 from kolmogorov.descent.engine import Sweep
 from kolmogorov.descent.files import Arrays, Parts, Schema
 from kolmogorov.descent.fitted import Fitted, Trained
-from kolmogorov.descent.implicit import DescentSizes, averaged_descents
+from kolmogorov.descent.implicit import averaged_descents
 from kolmogorov.descent.problem import usual_weight
 from kolmogorov.errors import DataError, InvariantError
 from kolmogorov.models.ids import Unknown, known_part
@@ -41,13 +41,12 @@ from kolmogorov.models.ranking import Askers, best_items
 from kolmogorov.models.recommender import Rank, Recommender
 from kolmogorov.models.tables import learnable, table_of
 from kolmogorov.models.updating import Updating
-from kolmogorov.solvers.registry import usual
 
 Auto = Literal["auto"]
 #: The smallest weight of a blank: with none there is nothing to learn. By judgement, as the most neighbours.
 _LEAST_WEIGHT, _MOST_NEIGHBOURS = 1e-6, 1024
 #: Of what completes the table: small beside those of a model that has nothing but events. By judgement.
-_SIZES = DescentSizes(n_descents=2, n_events=32)
+_SIZES = {"n_descents": 2, "n_events": 32}
 _RULES: dict[str, Requirement] = {
     "n_events": integer(1) | AUTO,
     "ridge": real(1e-6, LARGEST_RIDGE) | AUTO,
@@ -289,7 +288,7 @@ class ListModel(ListInterpretation, Updating, Recommender):
         drawn = None
         if why_ratings(model, table) is None:
             drawn = averaged_descents(
-                table, unobserved, seed, self.n_jobs, self._on_sweep, keep_interrupted=False, sizes=_SIZES
+                table, unobserved, seed, self.n_jobs, self._on_sweep, keep_interrupted=False, **_SIZES
             )[0]
         found = model._fit(table, drawn=drawn, keep_interrupted=False).fitted_
         return found.with_training(table.over())
@@ -345,9 +344,9 @@ class ListModel(ListInterpretation, Updating, Recommender):
     # --- inside -----------------------------------------------------------------------------------------
 
     def _moved(self, fitted: FittedLists, change: Change) -> FittedLists:
-        settings, size = fitted.settings, fitted.events.n_events
-        solvers = usual("simplex", size), usual("box", size)
-        events = placing.moved(fitted.events, change, solvers, settings.unobserved, self.n_jobs)
+        settings = fitted.settings
+        problem = self._events_model(settings.unobserved)._problem(fitted.events.n_events)
+        events = placing.moved(fitted.events, change, problem, settings.unobserved, self.n_jobs)
         with one_blas_thread(), Threads(self.n_jobs) as dealer:
             links = self._links(change.after, settings, dealer)
         return FittedLists(links, events, settings).checked("A larger 'ridge' may help.")

@@ -389,7 +389,7 @@ def guess_scores(train: Observations, observations: Observations) -> dict[str, d
     --------
     >>> import kolmogorov as km
     >>> train, test = km.datasets.load("zoo").split(random_state=0)
-    >>> model = km.KolmogorovModel(6, user_reg=0.3, random_state=0).fit(train)
+    >>> model = km.KolmogorovModel(6, learn_from="ratings", user_reg=0.3, random_state=0).fit(train)
     >>> guesses = guess_scores(train, test)
     >>> list(guesses), model.evaluate(test)["rmse"] < guesses["user and item biases"]["rmse"]
     (['overall mean', 'item means', 'user and item biases'], True)

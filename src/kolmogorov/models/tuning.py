@@ -160,8 +160,8 @@ def tune(
         search, and the best trial so far wins.
     **grid : number or sequence of numbers
         The values to try of each parameter. By default `n_events`; `user_reg` besides for models learned from ratings,
-        or where a ridge is given; both by the size of the table; and `unobserved` where it is not 0. Give one value to
-        fix a parameter.
+        as those are that no `model` is given of but a ridge; both by the size of the table; and `unobserved` where it
+        is not 0. Give one value to fix a parameter.
 
     Examples
     --------
@@ -176,10 +176,11 @@ def tune(
     ends = time.monotonic() + (math.inf if max_seconds is None else max_seconds)
     if model is not None and not isinstance(model, Recommender):
         raise ParameterError(f"'model' must be a model of kolmogorov, got {type(model).__name__}.")
-    base = clone(model) if model is not None else KolmogorovModel()
+    learn_from: Any = "ratings" if any(name in grid for name in _OF_RATINGS) else "draws"
+    base = clone(model) if model is not None else KolmogorovModel(learn_from=learn_from)
     seed = base_seed(random_state)
     base.set_params(**({"random_state": seed} if "random_state" in base.get_params() else {}))
-    if isinstance(base, KolmogorovModel) and any(name in grid for name in _OF_RATINGS):
+    if isinstance(base, KolmogorovModel) and why_ratings(base, observations) is not None:
         base.set_params(learn_from="ratings")
     only_yes = any(weight != 0.0 for weight in _listed(grid.get("unobserved", getattr(base, "unobserved", 0.0))))
     check_trainable(observations, only_yes=only_yes)

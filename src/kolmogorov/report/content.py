@@ -18,7 +18,6 @@ from kolmogorov.draws.posterior import Posterior
 from kolmogorov.errors import DataError, ParameterError
 from kolmogorov.interpret import Relations
 from kolmogorov.interpret.counting import Counting, check_likes
-from kolmogorov.models.learning import ridges_of
 from kolmogorov.models.metrics import held_out
 from kolmogorov.report.events import events, indistinct, reading, rounded, rules_of, shown_model, threshold_of
 from kolmogorov.report.quality import FEW, LITTLE, Subject, alerts, quality, tested, weaknesses
@@ -171,7 +170,7 @@ def _settings(model: Any) -> str:
     levels = "two levels" if fitted.psi.dtype == bool else "chances"
     if fitted.learned_from == "draws":
         return f"{levels}, learned from draws"
-    user_reg, item_reg = ridges_of(model)
+    user_reg, item_reg = model._ridges
     return f"{levels}, learned from the ratings, user_reg {user_reg:g}, item_reg {item_reg:g}"
 
 

@@ -3,6 +3,7 @@
 import itertools
 import logging
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -17,15 +18,13 @@ from kolmogorov.descent import distillation as distilled
 from kolmogorov.descent import implicit as only_yes
 from kolmogorov.descent.distillation import (
     CompletedTable,
-    Completion,
     CompletionEngine,
-    Distillation,
     LearnedRows,
-    _YesTable,
     best_pull,
+    completion,
     usual_events,
 )
-from kolmogorov.descent.engine import Sweep
+from kolmogorov.descent.engine import Search, Sweep
 from kolmogorov.descent.fitted import Pull
 from kolmogorov.descent.implicit import averaged_descents
 from kolmogorov.descent.problem import ITEM_SIDE, USER_SIDE, Objective, Problem
@@ -82,14 +81,28 @@ def averaged(table, drawn):
     return table
 
 
+def table_of(drawn):
+    """The table that draws complete, for learning from."""
+    with Threads(1) as dealer:
+        return CompletedTable.of(drawn, dealer)
+
+
+def said_by(drawn, rank=160, n_jobs=1):
+    """The product of the two matrices that stand for it."""
+    with Threads(n_jobs) as dealer:
+        left, right = completion(drawn.factors, dealer, rank)
+    assert left.shape[1] == right.shape[1] <= max(rank, 160)
+    return left @ right.T
+
+
 # --- the completed table ---------------------------------------------------------------------------------------------
 
 
 @given(posteriors)
 @settings(max_examples=40)
 def test_a_completion_is_the_mean_of_what_models_say(drawn):
-    found, expected = Completion.of(drawn.factors), dense(drawn)
-    np.testing.assert_allclose(found.left @ found.right.T, expected, atol=2e-6)
+    expected = dense(drawn)
+    np.testing.assert_allclose(said_by(drawn), expected, atol=2e-6)
     # It is what the draws predict, but for the last cut.
     users, items = (side.ravel() for side in np.indices(expected.shape))
     known = drawn.user_seen[users] & drawn.item_seen[items]
@@ -100,7 +113,7 @@ def test_a_completion_is_the_mean_of_what_models_say(drawn):
 @given(posteriors)
 @settings(max_examples=20)
 def test_the_unseen_are_average_rows_of_a_completion(drawn):
-    found = Completion.of(drawn.factors).averaged(drawn.user_seen, drawn.item_seen)
+    found = table_of(drawn)
     np.testing.assert_allclose(found.left @ found.right.T, averaged(dense(drawn), drawn), atol=2e-6)
 
 
@@ -108,13 +121,10 @@ def test_a_completion_of_more_rows_and_columns_than_its_rank():
     drawn = posterior_of(np.random.default_rng(0), 70, 50, 3, 4)
     whole = dense(drawn)
     # Twelve events together: no more rank than that.
-    exact = Completion.of(drawn.factors, rank=12)
-    np.testing.assert_allclose(exact.left @ exact.right.T, whole, atol=1e-6)
+    np.testing.assert_allclose(said_by(drawn, 12), whole, atol=1e-6)
     sizes = np.linalg.svd(whole, compute_uv=False)
     for rank in (3, 6, 9):
-        found = Completion.of(drawn.factors, rank)
-        assert found.left.shape == (70, rank)
-        error = np.sqrt(((found.left @ found.right.T - whole) ** 2).sum())
+        error = np.sqrt(((said_by(drawn, rank) - whole) ** 2).sum())
         best = np.sqrt((sizes[rank:] ** 2).sum())
         assert best - 1e-9 <= error <= 1.05 * best
 
@@ -127,35 +137,55 @@ def test_chances_of_a_yes_are_gone_through_once_and_come_near():
     sizes = np.linalg.svd(whole, compute_uv=False)
     error = []
     for rank in (5, 10, 20, 39):
-        found = Completion.of(drawn.factors, rank)
-        error.append(np.sqrt(((found.left @ found.right.T - whole) ** 2).sum()))
+        error.append(np.sqrt(((said_by(drawn, rank) - whole) ** 2).sum()))
         half = rank // 2
         assert error[-1] <= np.sqrt((1 + half / (rank - half - 1)) * (sizes[half:] ** 2).sum())
     assert error == sorted(error, reverse=True)
 
 
 @pytest.mark.parametrize("cells", [1, 100, 333])
-def test_blocks_of_users_make_the_same_table(cells):
-    rng = np.random.default_rng(2)
-    drawn = posterior_of(rng, 30, 20, 3, 3, "yes/no")
-    whole, parts = _YesTable(drawn.factors), type("Parts", (_YesTable,), {"cells": cells})(drawn.factors)
-    right, left = rng.normal(size=(20, 7)), rng.normal(size=(30, 7))
-    np.testing.assert_allclose(parts.times(right), whole.times(right), atol=1e-5)
-    np.testing.assert_allclose(parts.transposed_times(left), whole.transposed_times(left), atol=1e-5)
+def test_blocks_of_users_make_the_same_table(cells, monkeypatch):
+    """On any number of threads, to the bit."""
+    drawn = posterior_of(np.random.default_rng(2), 30, 20, 3, 3, "yes/no")
+    whole = said_by(drawn, 7)
+    monkeypatch.setattr(distilled, "_BLOCK", cells)
+    parts = [said_by(drawn, 7, n_jobs) for n_jobs in (1, 2, 3)]
+    np.testing.assert_allclose(parts[0], whole, atol=1e-5)
+    assert all(np.array_equal(parts[0], part) for part in parts[1:])
+
+
+def test_large_tables_of_chances_are_spanned_by_some_rows_and_columns(monkeypatch):
+    """Nearly as well as by all of them, at a number of cells that grows with rows plus columns."""
+    drawn = posterior_of(np.random.default_rng(1), 300, 200, 3, 4, "yes/no")
+    whole, cells = dense(drawn), []
+    sizes = np.linalg.svd(whole, compute_uv=False)
+    all_of_it = {rank: said_by(drawn, rank) for rank in (10, 20)}
+    monkeypatch.setattr(distilled, "CELLS", 100)
+    monkeypatch.setattr(distilled, "SAMPLE", 80)
+    normal = distilled.ndtr
+    monkeypatch.setattr(distilled, "ndtr", lambda said: (cells.append(said.size), normal(said))[1])
+    for rank, usual in all_of_it.items():
+        cells.clear()
+        found = [said_by(drawn, rank, n_jobs) for n_jobs in (1, 3)]
+        assert np.array_equal(*found)
+        assert sum(cells) == 2 * 4 * 80 * (300 + 200)
+        error, best = np.sqrt(((found[0] - whole) ** 2).sum()), np.sqrt((sizes[rank:] ** 2).sum())
+        assert error <= 1.3 * np.sqrt(((usual - whole) ** 2).sum())
+        assert error <= 3.0 * best
 
 
 def test_squares_are_summed_without_the_table():
     rng = np.random.default_rng(3)
-    found = Completion(rng.normal(size=(9, 4)), rng.normal(size=(7, 4)))
     users, items = rng.dirichlet(np.ones(9)), rng.dirichlet(np.ones(7))
+    found = CompletedTable(rng.normal(size=(9, 4)), rng.normal(size=(7, 4)), users, items)
     expected = naive.table_distance(found.left @ found.right.T, np.zeros((9, 1)), np.zeros((7, 1)), users, items)
-    assert found.mean_square(users, items) == pytest.approx(expected)
+    assert found.square == pytest.approx(expected)
 
 
 @given(posteriors, st.booleans())
 @settings(max_examples=20)
 def test_cells_weigh_what_they_are_asked_for(drawn, unobserved):
-    target = CompletedTable.of(drawn, drawn.factors, 0.1 if unobserved else 0.0)
+    target = table_of(replace(drawn, unobserved=0.1 if unobserved else 0.0))
     sides = (target.user_weights, drawn.user_counts), (target.item_weights, drawn.item_counts)
     for weights, counts in sides:
         expected = np.where(counts > 0, 1.0 if unobserved else counts + 10.0, 0.0)
@@ -181,7 +211,7 @@ def inside(psi, family):
 @given(posteriors, st.sampled_from(list(USUAL)), st.integers(1, 4), st.booleans(), st.integers(0, 99))
 @settings(max_examples=60)
 def test_a_sweep_says_its_distance_and_never_raises_it(drawn, family, n_events, unobserved, seed):
-    target = CompletedTable.of(drawn, drawn.factors, 0.1 if unobserved else 0.0)
+    target = table_of(replace(drawn, unobserved=0.1 if unobserved else 0.0))
     table = averaged(dense(drawn), drawn)
     with Threads(1) as dealer:
         engine = CompletionEngine(problem_of(family), target, dealer)
@@ -207,7 +237,7 @@ def test_a_sweep_says_its_distance_and_never_raises_it(drawn, family, n_events, 
 @settings(max_examples=30)
 def test_a_start_from_gathered_events_is_a_model(drawn, n_events):
     with Threads(1) as dealer:
-        engine = CompletionEngine(problem_of("box"), CompletedTable.of(drawn, drawn.factors), dealer)
+        engine = CompletionEngine(problem_of("box"), table_of(drawn), dealer)
         state = engine.grouped_start(drawn.factors, n_events).state
     assert state.theta.shape == (drawn.training.n_users, n_events)
     assert (state.theta >= 0).all()
@@ -231,7 +261,7 @@ def test_equal_draws_are_gathered_into_their_events():
         np.array([0.0, 1.0]),
     )
     with Threads(1) as dealer:
-        engine = CompletionEngine(problem_of("binary"), CompletedTable.of(drawn, drawn.factors), dealer)
+        engine = CompletionEngine(problem_of("binary"), table_of(drawn), dealer)
         state = engine.grouped_start(drawn.factors, 3).state
         _, record = engine.sweep(state, 1, 0)
     assert record.rmse < 1e-3
@@ -244,7 +274,7 @@ def test_equal_draws_are_gathered_into_their_events():
 )
 def test_every_solver_of_items_serves_and_none_beats_the_exact_one(name):
     drawn = posterior_of(np.random.default_rng(5), 12, 9, 3, 3)
-    target, table = CompletedTable.of(drawn, drawn.factors), averaged(dense(drawn), drawn)
+    target, table = table_of(drawn), averaged(dense(drawn), drawn)
     weights = target.user_weights, target.item_weights
     found = {}
     with Threads(1) as dealer:
@@ -261,7 +291,7 @@ def test_every_solver_of_items_serves_and_none_beats_the_exact_one(name):
 
 def test_the_exact_solver_finds_the_best_of_all_supports():
     drawn = posterior_of(np.random.default_rng(6), 10, 6, 3, 3)
-    target, table = CompletedTable.of(drawn, drawn.factors), averaged(dense(drawn), drawn)
+    target, table = table_of(drawn), averaged(dense(drawn), drawn)
     with Threads(1) as dealer:
         engine = CompletionEngine(problem_of("binary", "exhaustive", "pairwise"), target, dealer)
         start = engine.start(np.random.default_rng(0), 3)
@@ -285,8 +315,8 @@ def test_the_same_bits_on_any_number_of_threads(family):
     drawn = posterior_of(np.random.default_rng(7), 400, 90, 4, 3)
     found = []
     for n_jobs in (1, 2, 3):
-        distillation = Distillation(problem_of(family), 5, n_init=2, max_iter=4, n_jobs=n_jobs)
-        fitted, interrupted = distillation.of(drawn, drawn.factors, drawn.answer_variance)
+        search = Search(5, 0, n_init=2, max_iter=4)
+        fitted, interrupted = distilled.distilled(drawn, problem_of(family), search, n_jobs)
         assert not interrupted
         found.append(fitted)
     for other in found[1:]:
@@ -302,7 +332,7 @@ def test_a_model_is_distilled_to_itself():
     theta, noise = made.theta[None].astype(np.float32), np.full((1, 50), 0.01, dtype=np.float32)
     psi = made.psi[None].astype(np.float32)
     drawn = Posterior(theta, psi, noise, 1, "gaussian", made.observations, np.array([0.0, 1.0]))
-    fitted, _ = Distillation(problem_of("binary"), 3).of(drawn, drawn.factors, drawn.answer_variance)
+    fitted, _ = distilled.distilled(drawn, problem_of("binary"), Search(3, 0, n_init=2, max_iter=30), -1)
     assert fitted.history[-1].rmse < 1e-3
     assert {tuple(column) for column in fitted.psi.T.tolist()} == {
         tuple(column) for column in (made.psi > 0).T.tolist()
@@ -325,7 +355,7 @@ def test_what_a_fit_says_of_its_distance(psi):
     drawn = BayesianKolmogorovModel(4, **SMALL).fit(table)
     model = drawn.as_model(4, psi)
     target, said = (
-        CompletedTable.of(drawn.posterior_, drawn.posterior_.factors),
+        table_of(drawn.posterior_),
         averaged(dense(drawn.posterior_), drawn.posterior_),
     )
     weights = target.user_weights, target.item_weights
@@ -342,8 +372,7 @@ def test_what_a_fit_says_of_its_distance(psi):
 def test_more_starts_are_never_further_away():
     drawn = posterior_of(np.random.default_rng(8), 40, 25, 3, 4)
     found = [
-        Distillation(problem_of("binary"), 4, n_init=n).of(drawn, drawn.factors, drawn.answer_variance)[0]
-        for n in (1, 2, 5)
+        distilled.distilled(drawn, problem_of("binary"), Search(4, 0, n_init=n, max_iter=30), -1)[0] for n in (1, 2, 5)
     ]
     distance = [fitted.history[-1].objective for fitted in found]
     assert distance == sorted(distance, reverse=True)
@@ -352,7 +381,7 @@ def test_more_starts_are_never_further_away():
 @given(posteriors.filter(lambda drawn: drawn.likelihood == "bernoulli"))
 @settings(max_examples=15)
 def test_chances_of_a_yes_are_hedged_by_the_best_share_that_is_tried(drawn):
-    target = CompletedTable.of(drawn, drawn.factors)
+    target = table_of(drawn)
     rng = np.random.default_rng(0)
     theta = rng.dirichlet(np.full(3, 0.1), drawn.training.n_users)
     psi = (rng.random((drawn.training.n_items, 3)) < 0.5).astype(float)
@@ -395,7 +424,7 @@ def sides_of(family):
     drawn = posterior_of(rng, 12, 8, 3, 3)
     theta, table = rng.dirichlet(np.full(3, 0.5), 12), drawn.training
     psi = rng.choice({"binary": (0.0, 1.0), "box": np.linspace(0, 1, 9)}[family], (8, 3))
-    target = CompletedTable.of(drawn, drawn.factors)
+    target = table_of(drawn)
     solver = resolve(family, "exhaustive" if family == "binary" else "coordinate")
     users = LearnedRows(theta, table.rows, psi, target.item_weights, resolve("simplex", "active_set"), USER_SIDE)
     return users, LearnedRows(psi, table.columns, theta, target.user_weights, solver, ITEM_SIDE)
@@ -545,7 +574,7 @@ def test_only_yes_is_completed_by_descents():
     done[table.user_rows(), table.item_rows()] = True
     assert said[done].mean() > said[~done].mean() + 0.1
     model = KolmogorovModel(4, psi="soft", unobserved=0.2, random_state=0, n_jobs=1).fit(table)
-    target = CompletedTable.of(average, average.factors, 0.2)
+    target = table_of(average)
     said[~average.user_seen] = said[average.user_seen].mean(axis=0)
     said[:, ~average.item_seen] = said[:, average.item_seen].mean(axis=1, keepdims=True)
     weights = target.user_weights, target.item_weights
@@ -566,13 +595,6 @@ def test_ctrl_c_in_the_descents_of_only_yes_keeps_those_that_are_done():
         model.fit(visits())
     assert model.interrupted_
     assert len(model.history_) > 0
-
-
-@pytest.mark.parametrize("unobserved", [0.0, 0.2])
-def test_a_checkpoint_goes_with_ratings_alone(tmp_path, unobserved):
-    model = KolmogorovModel(3, unobserved=unobserved, random_state=0, checkpoint=tmp_path / "c.km")
-    with pytest.raises(ParameterError, match="'checkpoint' is for learning from ratings"):
-        model.fit(visits())
 
 
 def test_a_callback_hears_of_the_descents_of_only_yes_and_ends_them():
@@ -674,19 +696,22 @@ def notices(caplog):
 
 
 @pytest.mark.parametrize(
-    "options", [{"user_reg": 1.0}, {"item_reg": 0.0}, {"user_reg": 1.0, "item_reg": 0.1}, {"prior": "uniform"}]
+    "options",
+    [
+        {"user_reg": 1.0},
+        {"item_reg": 0.0},
+        {"user_reg": 10.0, "item_reg": 0.1},
+        {"prior": "uniform"},
+        {"keep_better": False},
+        {"checkpoint": "c.km"},
+        {"checkpoint": "c.km", "unobserved": 0.2},
+    ],
 )
-def test_settings_of_a_descent_over_ratings_are_said_to_ask_for_one(table, caplog, options):
-    with caplog.at_level(logging.INFO, logger="kolmogorov"):
-        model = KolmogorovModel(3, **options, max_iter=2, random_state=0).fit(table)
-    assert model.learned_from_ == "ratings"
-    (said,) = notices(caplog)
-    assert all(name in said for name in options)
-    caplog.clear()
-    with caplog.at_level(logging.INFO, logger="kolmogorov"):
-        asked = KolmogorovModel(3, **options, learn_from="ratings", max_iter=2, random_state=0).fit(table)
-    assert notices(caplog) == []
-    np.testing.assert_array_equal(model.theta_, asked.theta_)
+def test_parameters_of_a_descent_over_ratings_do_not_choose_it(table, options):
+    names = [name for name in options if name != "unobserved"]
+    said = f"^{' and '.join(map(repr, names))} (is|are) for learning from ratings. Set learn_from='ratings'"
+    with pytest.raises(ParameterError, match=said):
+        KolmogorovModel(3, **options, max_iter=2, random_state=0).fit(table)
 
 
 def test_more_ratings_than_draws_are_made_of(table, caplog, monkeypatch):

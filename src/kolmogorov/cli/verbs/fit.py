@@ -77,16 +77,16 @@ _MOST_EVENTS = 16
         "--learn-from",
         type=click.Choice(["draws", "ratings"]),
         default="draws",
-        help="Fit to a table completed by short chains (draws), or to the ratings alone, as in the paper.  [default: "
-        "draws, unless --user-reg, --item-reg or --prior is given]",
+        show_default=True,
+        help="Fit to a table completed by short chains (draws), or to the ratings alone, as in the paper.",
     ),
-    click.option("--user-reg", type=Finite(), help="Ridge on theta; fits to the ratings.  [default: 10]"),
-    click.option("--item-reg", type=Finite(), help="Ridge on psi; fits to the ratings.  [default: 0]"),
+    click.option("--user-reg", type=Finite(), help="With --learn-from ratings: ridge on theta.  [default: 10]"),
+    click.option("--item-reg", type=Finite(), help="With --learn-from ratings: ridge on psi.  [default: 0]"),
     click.option(
         "--prior",
         type=click.Choice(["mean", "uniform"]),
         default="mean",
-        help="Where the ridge pulls theta.  [default: mean]",
+        help="With --learn-from ratings: where the ridge pulls theta.  [default: mean]",
     ),
     click.option("--user-solver", default="auto", show_default=True, help="See docs/solvers.md."),
     click.option("--item-solver", default="auto", show_default=True, help="See docs/solvers.md."),
@@ -120,7 +120,7 @@ _MOST_EVENTS = 16
     ),
 )
 @click.option("--test-size", type=Finite(), help="Hold out this share of the ratings and measure errors on it.")
-@click.option("--checkpoint", type=Output(), help="Learning from ratings: file to continue from after a crash.")
+@click.option("--checkpoint", type=Output(), help="With --learn-from ratings: file to continue from after a crash.")
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
 @scale_options
 @reading_options
