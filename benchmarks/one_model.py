@@ -1,10 +1,11 @@
 """One model that stands for draws: error against events, what it costs, and how new people are placed.
 
-    python benchmarks/one_model.py [events|cost|placed|choices] ...
+    python benchmarks/one_model.py [events|cost|chances|placed|choices] ...
 
 `events`: MovieLens 100K, u1. Draws with nothing set, the models that `as_model` makes of them, models with nothing set,
 and one learned from the ratings alone with the best of a grid of ridges (chosen on a fifth of the training part).
-`cost`: seconds of the steps, MovieLens 100K and 1M. `placed`: users of the training part placed again from their own
+`cost`: seconds of the steps, MovieLens 100K and 1M. `chances`: tables of chances that random draws complete, by all
+cells and by some. `placed`: users of the training part placed again from their own
 answers, as if they were new (the zoo, and MovieLens 100K); and a fifth of MovieLens 100K's users kept out, placed from
 four fifths of their ratings, and the errors of the others. `choices`: what was weighed, on a split not reported.
 """
@@ -24,7 +25,9 @@ from harness import Column, Table, finish, machine, movielens
 
 import kolmogorov as km
 from kolmogorov._support.threads import Threads
+from kolmogorov.descent import distillation
 from kolmogorov.descent.distillation import CompletedTable
+from kolmogorov.descent.fitted import Factors
 from kolmogorov.models.ids import at_entries
 
 Weights = Callable[[Any], Any]
@@ -102,6 +105,34 @@ def cost() -> None:
 def _completed(drawn: Any) -> CompletedTable:
     with Threads(-1) as dealer:
         return CompletedTable.of(drawn, dealer)
+
+
+def chances() -> None:
+    """How near a large table of chances comes, where all of its cells are computed and where some are."""
+    columns = [
+        Column("users x items"),
+        Column("cells that are computed"),
+        Column("RMSE", ".5f"),
+        Column("seconds", ".1f"),
+    ]
+    table = Table("one-model-chances", "hidden ratings, 10 draws of 24 events", f"{COMMAND} chances", columns)
+    rng, usual = np.random.default_rng(0), distillation.CELLS
+    for n_users, n_items in ((4_000, 2_000), (8_000, 4_000), (40_000, 10_000)):
+        tastes, kinds = rng.dirichlet(np.full(24, 0.2), n_users), rng.normal(0.5, 0.6, (n_items, 24))
+        theta = np.array([0.9 * tastes + 0.1 * rng.dirichlet(np.ones(24), n_users) for _ in range(10)])
+        psi = np.array([kinds + rng.normal(0.0, 0.2, kinds.shape) for _ in range(10)])
+        factors, some = Factors(theta, psi, hidden=True), rng.choice(n_users, 200, replace=False)
+        with Threads(-1) as dealer:
+            expected, _ = distillation.completion(replace(factors, theta=theta[:, some]), dealer, n_items)
+            for cells, words in ((1 << 40, "all"), (0, "of some users and items")):
+                if cells and n_users * n_items > 1 << 26:
+                    continue
+                distillation.CELLS = cells
+                (left, right), seconds = timed(lambda factors=factors: distillation.completion(factors, dealer))
+                error = float(np.sqrt(np.mean((left[some] @ right.T - expected) ** 2)))
+                table.add(f"{n_users:,} x {n_items:,}", words, error, seconds)
+        distillation.CELLS = usual
+    finish(table)
 
 
 def placed() -> None:
@@ -221,7 +252,13 @@ def _weighed(weights: Weights) -> Iterator[None]:
         CompletedTable.of = usual  # type: ignore[method-assign]
 
 
-PARTS: dict[str, Callable[[], None]] = {"events": events, "cost": cost, "placed": placed, "choices": choices}
+PARTS: dict[str, Callable[[], None]] = {
+    "events": events,
+    "cost": cost,
+    "chances": chances,
+    "placed": placed,
+    "choices": choices,
+}
 
 
 def main() -> None:

@@ -9,7 +9,7 @@ one has a nearest item in the one model: with its thetas Theta, whose rows weigh
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,14 +38,6 @@ _NOBODY = 1e-9
 
 
 Side = Literal["users", "items"]
-
-
-class Placed(Protocol):
-    """A side of a table some rows of which are placed by attributes."""
-
-    @property
-    def rows(self) -> Rows:
-        """Their numbers, in order."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,11 +141,11 @@ def carried(values: NDArray[Any], before: Rows) -> NDArray[Any]:
     return np.where((before >= 0)[:, None], values[np.maximum(before, 0)], values.dtype.type(0))
 
 
-def placed_rows(attributed: Placed | None, n_rows: int) -> NDArray[np.bool_]:
+def placed_rows(side: Attributed | Placing | None, n_rows: int) -> NDArray[np.bool_]:
     """Tell which rows of a side are placed by attributes alone."""
     found = np.zeros(n_rows, dtype=bool)
-    if attributed is not None:
-        found[attributed.rows] = True
+    if side is not None:
+        found[side.rows] = True
     return found
 
 
@@ -318,17 +310,12 @@ def _only(side: Attributed | None, rows: NDArray[np.bool_]) -> Attributed | None
 
 def with_placed(fitted: Fitted, drawn: Posterior, problem: Problem) -> Fitted:
     """Return one model that also has the users and items that attributes place in the draws it was learned from."""
-    users, items = drawn.user_attributes, drawn.item_attributes
-    rows = [np.empty(0, dtype=np.int64) if side is None else side.rows for side in (users, items)]
-    if not rows[0].size and not rows[1].size:
+    sides = {"users": drawn.user_attributes, "items": drawn.item_attributes}
+    new = {side: (at.rows, at.values[at.rows].astype(np.float64)) for side, at in sides.items() if at is not None}
+    if not any(rows.size for rows, _ in new.values()):
         return fitted
     before = [mine.translate(theirs) for mine, theirs in ((fitted.users, drawn.users), (fitted.items, drawn.items))]
-    found = _over(fitted, drawn.training, before[0], before[1])
-    if users is not None:
-        found = _with_users(found, rows[0], users.values[rows[0]].astype(np.float64), problem.user_solver)
-    if items is not None:
-        found = _with_items(found, rows[1], items.values[rows[1]].astype(np.float64), problem.item_solver)
-    return found.checked()
+    return _with(_over(fitted, drawn.training, before[0], before[1]), new, problem)
 
 
 def introduced(fitted: Fitted, users: Newcomers | None, items: Newcomers | None, problem: Problem) -> Fitted:
@@ -339,20 +326,15 @@ def introduced(fitted: Fitted, users: Newcomers | None, items: Newcomers | None,
     new_users = Vocabulary(fitted.users.ids[:0]) if users is None else users.ids
     new_items = Vocabulary(fitted.items.ids[:0]) if items is None else items.ids
     found = _over(fitted, *with_ids(fitted.training, new_users, new_items))
-    if users is not None:
-        rows = found.users.translate(new_users)
-        chosen = ~found.user_seen[rows]
-        found = _with_users(found, rows[chosen], _as_stored(users.values[chosen]), problem.user_solver)
-    if items is not None:
-        rows = found.items.translate(new_items)
-        chosen = ~found.item_seen[rows]
-        found = _with_items(found, rows[chosen], _as_stored(items.values[chosen]), problem.item_solver)
-    return found.checked()
-
-
-def _as_stored(values: Floats) -> Floats:
-    """Round attributes as draws hold them, so that whoever is placed by either is placed by the same numbers."""
-    return values.astype(np.float32).astype(np.float64)
+    sides = {"users": (users, found.users, found.user_seen), "items": (items, found.items, found.item_seen)}
+    new = {}
+    for side, (given, known, seen) in sides.items():
+        if given is not None:
+            rows = known.translate(given.ids)
+            # Rounded as draws hold them, so that whoever is placed by either is placed by the same numbers.
+            values = given.values[~seen[rows]].astype(np.float32).astype(np.float64)
+            new[side] = rows[~seen[rows]], values
+    return _with(found, new, problem)
 
 
 def _over(fitted: Fitted, table: Observations, users: Rows, items: Rows) -> Fitted:
@@ -372,20 +354,21 @@ def _over(fitted: Fitted, table: Observations, users: Rows, items: Rows) -> Fitt
     )
 
 
-def _with_users(fitted: Fitted, rows: Rows, values: Floats, solver: RowSolver) -> Fitted:
-    assert fitted.user_attributes is not None
-    theta, noise = fitted.theta.copy(), fitted.noise.copy()
-    theta[rows] = _placed(fitted.user_attributes, values, solver, USER_SIDE)
-    noise[rows] = fitted.noise[fitted.user_seen].mean()
-    side = fitted.user_attributes.with_rows(rows, values)
-    return replace(fitted, theta=theta, noise=noise, user_attributes=side)
-
-
-def _with_items(fitted: Fitted, rows: Rows, values: Floats, solver: RowSolver) -> Fitted:
-    assert fitted.item_attributes is not None
-    psi = fitted.psi.copy()
-    psi[rows] = _placed(fitted.item_attributes, values, solver, ITEM_SIDE)
-    return replace(fitted, psi=psi, item_attributes=fitted.item_attributes.with_rows(rows, values))
+def _with(fitted: Fitted, new: dict[str, tuple[Rows, Floats]], problem: Problem) -> Fitted:
+    """Return a model in which rows of its users and items are placed by their attributes."""
+    theta, psi, noise = fitted.theta.copy(), fitted.psi.copy(), fitted.noise.copy()
+    of_users, of_items = fitted.user_attributes, fitted.item_attributes
+    if "users" in new and of_users is not None:
+        rows, values = new["users"]
+        theta[rows] = _placed(of_users, values, problem.user_solver, USER_SIDE)
+        noise[rows] = fitted.noise[fitted.user_seen].mean()
+        of_users = of_users.with_rows(rows, values)
+    if "items" in new and of_items is not None:
+        rows, values = new["items"]
+        psi[rows] = _placed(of_items, values, problem.item_solver, ITEM_SIDE)
+        of_items = of_items.with_rows(rows, values)
+    found = replace(fitted, theta=theta, psi=psi, noise=noise, user_attributes=of_users, item_attributes=of_items)
+    return found.checked()
 
 
 def _placed(side: Placing, values: Floats, solver: RowSolver, number: int) -> Floats:

@@ -146,13 +146,14 @@ def _spanned(
 ) -> tuple[Floats, Floats]:
     """Return the same of chances of a yes in a large table, of which only some columns and some rows are computed.
 
-    Random sums of the columns of some items span what matters of all columns. Each column is then the sum of those that
-    comes nearest at some users, who are drawn by how much they tell of it, and weighed so that they stand for all.
+    The leading sums of the columns of some items, which some users tell, span what matters of all columns. Each column
+    is then the sum of these that comes nearest at some users, who are drawn by how much they tell of it, and weighed so
+    that they stand for all.
     """
     rng, n_users, n_items = np.random.default_rng(0), theta.shape[1], psi.shape[1]
-    items = np.sort(rng.choice(n_items, min(SAMPLE, n_items), replace=False))
-    sums = rng.standard_normal((items.size, rank))
-    left, _ = np.linalg.qr(_chances(theta, psi[:, items], dealer, sums))
+    users, items = (np.sort(rng.choice(n, min(SAMPLE, n), replace=False)) for n in (n_users, n_items))
+    _, _, sums = np.linalg.svd(_chances(theta[:, users], psi[:, items], dealer), full_matrices=False)
+    left, _ = np.linalg.qr(_chances(theta, psi[:, items], dealer, sums[:rank].T))
     share = 0.5 / n_users + 0.5 * (left**2).sum(axis=1) / rank
     users = np.sort(rng.choice(n_users, min(SAMPLE, n_users), replace=False, p=share / share.sum()))
     weights = 1.0 / np.sqrt(share[users, None])

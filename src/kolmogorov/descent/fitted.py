@@ -19,7 +19,7 @@ from kolmogorov._support.typing import Floats, Rows
 from kolmogorov._support.validation import check_array, check_between, check_bounded, check_positive, check_simplex
 from kolmogorov.data import Observations, Scale, Vocabulary
 from kolmogorov.data.observations import least_like
-from kolmogorov.descent.attributes import Placed, Placing, Side, placed_rows
+from kolmogorov.descent.attributes import Attributed, Placing, Side, placed_rows
 from kolmogorov.descent.engine import Sweep, history_array, history_of
 from kolmogorov.descent.files import TRAINING, Arrays, Parts, Schema, count, restored_training, stored_training
 from kolmogorov.errors import FitError, InvariantError
@@ -66,8 +66,8 @@ class Counted:
 
     training: Observations
     #: What attributes say, where anything does.
-    user_attributes: Placed | None = None
-    item_attributes: Placed | None = None
+    user_attributes: Attributed | Placing | None = None
+    item_attributes: Attributed | Placing | None = None
 
     @cached_property
     def user_counts(self) -> NDArray[np.int64]:
@@ -179,14 +179,10 @@ class Trained(Counted, ABC):
 
         Where they are more than a few, so many at equal distances stand for them.
         """
-        found = self._distinct
+        found = np.unique(self.training.values[:_LOOK].round(9))
         if self.training.is_binary or found.size < 2:
             return np.array([0.0, 1.0])
         return found if found.size <= _MOST_POINTS else np.linspace(found[0], found[-1], _MOST_POINTS)
-
-    @cached_property
-    def _distinct(self) -> Floats:
-        return np.unique(self.training.values[:_LOOK].round(9))
 
     @cached_property
     def likes(self) -> float:
@@ -234,13 +230,13 @@ class Trained(Counted, ABC):
         return self
 
 
-def item_counts(observations: Observations, block: int = _BLOCK) -> NDArray[np.int64]:
+def item_counts(observations: Observations) -> NDArray[np.int64]:
     """Count the entries of each item, without their order by items."""
     items, n_items = observations.rows.indices, observations.n_items
     counts = np.zeros(n_items, dtype=np.int64)
     # Block by block: bincount makes a copy of what it counts, twice as large.
-    for first in range(0, items.size, block):
-        counts += np.bincount(items[first : first + block], minlength=n_items)
+    for first in range(0, items.size, _BLOCK):
+        counts += np.bincount(items[first : first + _BLOCK], minlength=n_items)
     return counts
 
 

@@ -95,12 +95,6 @@ class Objective:
     prior: Prior
     unobserved: float | Literal["auto"] = 0.0
 
-    def settled(self, mass: Mass, n_users: int, n_items: int) -> Objective:
-        """Return the same with the weight that is usual for such a table, where it is to be found."""
-        if self.unobserved != "auto":
-            return self
-        return replace(self, unobserved=usual_weight(mass.entries, n_users * n_items))
-
     def counted(self, counts: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Tell which users count in the centre, by their numbers of entries: where a blank is a no, all do."""
         return (counts > 0) | (self.unobserved != 0.0)
@@ -151,8 +145,11 @@ class Problem:
     keep_better: bool = True
 
     def settled(self, mass: Mass, n_users: int, n_items: int) -> Problem:
-        """Return the same for a table of so many users and items, in which everything has a number."""
-        return replace(self, objective=self.objective.settled(mass, n_users, n_items))
+        """Return the same for a table of so many users and items, with the weight that is usual where it is open."""
+        if self.objective.unobserved != "auto":
+            return self
+        weight = usual_weight(mass.entries, n_users * n_items)
+        return replace(self, objective=replace(self.objective, unobserved=weight))
 
     @property
     def unobserved(self) -> float:

@@ -15,7 +15,7 @@ from kolmogorov.cluster.shards import sharded_engine
 from kolmogorov.data.attributes import TableAttributes
 from kolmogorov.data.observations import Observations
 from kolmogorov.descent.engine import RatingsEngine, Search, threaded_engine
-from kolmogorov.descent.fitted import Fitted, Pull, item_counts
+from kolmogorov.descent.fitted import Fitted, Pull
 from kolmogorov.descent.problem import Mass, Problem
 from kolmogorov.draws.factors import told_apart
 from kolmogorov.draws.levels import level_grid
@@ -86,7 +86,7 @@ def descended(table: Any, execution: Execution, problem: Problem, search: Search
     theta, psi = found.state.theta.copy(), found.state.psi.copy()
     # A user without observations is the population, an item without any the nearest to the average of the others.
     theta[~seen] = theta[seen].mean(axis=0)
-    blank = item_counts(observations) == 0
+    blank = ~observations.seen_items
     if blank.any():
         psi[blank] = _average_item(settled.item_solver, theta, psi[~blank])
     cells = Mass.of(observations.rows).of_table(settled.unobserved, theta.shape[0] * psi.shape[0])

@@ -168,9 +168,9 @@ def test_large_tables_of_chances_are_spanned_by_some_rows_and_columns(monkeypatc
         cells.clear()
         found = [said_by(drawn, rank, n_jobs) for n_jobs in (1, 3)]
         assert np.array_equal(*found)
-        assert sum(cells) == 2 * 4 * 80 * (300 + 200)
+        assert sum(cells) == 2 * 4 * 80 * (300 + 200 + 80)
         error, best = np.sqrt(((found[0] - whole) ** 2).sum()), np.sqrt((sizes[rank:] ** 2).sum())
-        assert error <= 1.3 * np.sqrt(((usual - whole) ** 2).sum())
+        assert error <= 1.1 * np.sqrt(((usual - whole) ** 2).sum())
         assert error <= 3.0 * best
 
 
