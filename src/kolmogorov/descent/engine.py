@@ -18,6 +18,7 @@ from kolmogorov._support.seeds import generator, row_seeds
 from kolmogorov._support.threads import Threads
 from kolmogorov._support.typing import Floats
 from kolmogorov._support.validation import check_array, check_between, check_bits, check_finite, check_simplex
+from kolmogorov._support.writing import check_writable
 from kolmogorov.data.observations import Observations, check_trainable
 from kolmogorov.data.view import View
 from kolmogorov.descent.files import Arrays, Schema, load_checkpoint, refusing, save_checkpoint
@@ -468,6 +469,7 @@ class _Checkpoint:
     """The file of a search: its seed, the descent in hand (counted from 0) with its state, and the best one ended."""
 
     def __init__(self, search: Search, engine: Engine, path: Path) -> None:
+        check_writable(path)
         problem = engine.problem
         solvers = repr(problem.user_solver), repr(problem.item_solver)
         seed = None if search.any_seed else search.seed

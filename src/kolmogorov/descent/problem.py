@@ -161,6 +161,10 @@ class Problem:
         return mass.mean if self.item_prior == "mean" else 0.0
 
 
+# --- the normal equations ---------------------------------------------------------------------------------------------
+
+USER_SIDE, ITEM_SIDE = 0, 1
+#: Events that a word of bits holds.
 _WORD = 64
 
 
@@ -240,6 +244,3 @@ def packed_bits(factors: Floats) -> NDArray[np.uint64] | None:
     if size > _WORD or not all(((rows == 0.0) | (rows == 1.0)).all() for rows in (factors[:1], factors)):
         return None
     return factors.astype(np.uint64) @ (np.uint64(1) << np.arange(size, dtype=np.uint64))
-
-
-USER_SIDE, ITEM_SIDE = 0, 1
