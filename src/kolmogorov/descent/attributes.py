@@ -315,7 +315,7 @@ def with_placed(fitted: Fitted, drawn: Posterior, problem: Problem) -> Fitted:
     if not any(rows.size for rows, _ in new.values()):
         return fitted
     before = [mine.translate(theirs) for mine, theirs in ((fitted.users, drawn.users), (fitted.items, drawn.items))]
-    return _with(_over(fitted, drawn.training, before[0], before[1]), new, problem)
+    return _with(over(fitted, drawn.training, before[0], before[1]), new, problem)
 
 
 def introduced(fitted: Fitted, users: Newcomers | None, items: Newcomers | None, problem: Problem) -> Fitted:
@@ -325,7 +325,7 @@ def introduced(fitted: Fitted, users: Newcomers | None, items: Newcomers | None,
     """
     new_users = Vocabulary(fitted.users.ids[:0]) if users is None else users.ids
     new_items = Vocabulary(fitted.items.ids[:0]) if items is None else items.ids
-    found = _over(fitted, *with_ids(fitted.training, new_users, new_items))
+    found = over(fitted, *with_ids(fitted.training, new_users, new_items))
     sides = {"users": (users, found.users, found.user_seen), "items": (items, found.items, found.item_seen)}
     new = {}
     for side, (given, known, seen) in sides.items():
@@ -337,8 +337,11 @@ def introduced(fitted: Fitted, users: Newcomers | None, items: Newcomers | None,
     return _with(found, new, problem)
 
 
-def _over(fitted: Fitted, table: Observations, users: Rows, items: Rows) -> Fitted:
-    """Return a model over a table with more users and items; `users` and `items` are the rows before, -1 for new."""
+def over(fitted: Fitted, table: Observations, users: Rows, items: Rows) -> Fitted:
+    """Return a model over another table; `users` and `items` are the rows before, -1 for new.
+
+    New users are the population, new items anything. Who or what has observations is no longer placed by attributes.
+    """
     theta, noise = fitted.theta[np.maximum(users, 0)], fitted.noise[np.maximum(users, 0)]
     theta[users < 0], noise[users < 0] = fitted.population, fitted.noise[fitted.user_seen].mean()
     sides = ((fitted.user_attributes, users, table.rows.counts > 0), (fitted.item_attributes, items, table.seen_items))

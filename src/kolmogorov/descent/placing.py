@@ -21,7 +21,7 @@ from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data import Observations, Vocabulary
 from kolmogorov.data.changes import Change
 from kolmogorov.data.view import Entries, View, duplicate
-from kolmogorov.descent.attributes import placed_rows
+from kolmogorov.descent.attributes import over, placed_rows
 from kolmogorov.descent.engine import solved_rows
 from kolmogorov.descent.fitted import Fitted, Pull
 from kolmogorov.descent.problem import ITEM_SIDE, USER_SIDE, Partners, Problem
@@ -149,8 +149,9 @@ class MovedRows:
 
 def moved(fitted: Fitted, change: Change, problem: Problem, unobserved: float, n_jobs: int | None) -> Fitted:
     """Return the model after a change of its table: touched users and items are moved, new ones placed."""
-    theta = _carried(fitted.theta, change.users, fitted.population)
-    psi = _carried(fitted.psi.astype(np.float64), change.items, problem.item_solver.nearest(fitted.item_pull.centre))
+    found = over(fitted, change.after, change.users, change.items)
+    theta, psi = found.theta, found.psi.astype(np.float64)
+    psi[change.items < 0] = problem.item_solver.nearest(fitted.item_pull.centre)
     placed = [
         placed_rows(None if side is None else side.moved(before, np.zeros(before.size, dtype=bool)), before.size)
         for side, before in ((fitted.user_attributes, change.users), (fitted.item_attributes, change.items))
@@ -161,25 +162,8 @@ def moved(fitted: Fitted, change: Change, problem: Problem, unobserved: float, n
     for _ in range(_ROUNDS):
         psi[items.rows] = items.solved(theta, unobserved, n_jobs)
         theta[users.rows] = users.solved(psi, unobserved, n_jobs)
-    noise = _carried(fitted.noise, change.users, fitted.noise[fitted.user_seen].mean())
-    after, known = change.after, (fitted.user_attributes, fitted.item_attributes)
-    return replace(
-        fitted,
-        theta=theta,
-        psi=psi.astype(bool) if fitted.psi.dtype == bool else psi,
-        noise=noise,
-        training=after.over(),
-        user_attributes=None if known[0] is None else known[0].moved(change.users, after.rows.counts > 0),
-        item_attributes=None if known[1] is None else known[1].moved(change.items, after.columns.counts > 0),
-        n_changed=fitted.n_changed + change.n_entries,
-    ).checked()
-
-
-def _carried(rows: Floats, before: Rows, otherwise: Any) -> Floats:
-    """Return rows in their new order; those that are new are something else."""
-    found: Floats = rows[np.maximum(before, 0)]
-    found[before < 0] = otherwise
-    return found
+    psi = psi.astype(fitted.psi.dtype)
+    return replace(found, theta=theta, psi=psi, n_changed=fitted.n_changed + change.n_entries).checked()
 
 
 def _rows(
