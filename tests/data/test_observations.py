@@ -204,7 +204,7 @@ def test_repr_and_fingerprint():
 
 def test_observations_cannot_be_changed():
     obs = Observations.from_dense([[1, 0]])
-    with pytest.raises(AttributeError, match="immutable"):
+    with pytest.raises(AttributeError, match="cannot assign to field 'scale'"):
         obs.scale = Scale(0.0, 2.0)
     with pytest.raises(DataError, match="boolean mask"):
         obs.subset(np.array([0]))

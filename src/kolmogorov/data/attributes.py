@@ -56,15 +56,7 @@ class UnusableError(ValueError):
 
 
 def kind_of(cells: list[Any]) -> Kind | None:
-    """Return the kind of cells, None where they are of none.
-
-    Examples
-    --------
-    >>> kind_of([True, None]), kind_of(["3", "4.5"]), kind_of(["Drama|War", "War"]), kind_of(["nurse", "engineer"])
-    ('boolean', 'number', 'list', 'category')
-    >>> kind_of(["True", "False"]), kind_of(["yes", "no", "maybe"])
-    ('boolean', 'category')
-    """
+    """Return the kind of cells, None where they are of none."""
     known = [cell for cell in cells if cell is not None]
     if all(isinstance(cell, (bool, np.bool_)) or _worded(cell) is not None for cell in known):
         return "boolean"
@@ -200,15 +192,7 @@ class Attribute:
         return np.clip(np.where(np.isnan(found), 0.0, found), -_FARTHEST, _FARTHEST)
 
     def strange(self, cells: list[Any]) -> list[str]:
-        """Return what cells hold that this attribute does not know: one text for each cell that holds any.
-
-        Examples
-        --------
-        >>> Attribute.of("age", [20, 30, 40]).strange([50, "old", None])
-        ['old']
-        >>> Attribute.of("job", ["nurse", "engineer"] * 3).strange(["nurse", "pilot"])
-        ['pilot']
-        """
+        """Return what cells hold that this attribute does not know: one text for each cell that holds any."""
         known = [cell for cell in cells if cell is not None]
         if self.kind in ("number", "boolean"):
             lost = np.isnan(_raw(self.kind, (), known)[:, 0])
@@ -282,12 +266,6 @@ def sheet_of(raw: Any, side: Side) -> Sheet:
 
     Ids are in the column with a usual name for them, such as user_id, or id, or member where no two rows have the same;
     else in pandas' index, where it is a column of its own; else in the first column, unless it names the other side.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> sheet_of(pd.DataFrame({"age": [30, 50], "user": [7, 9]}), "users")
-    Sheet(ids=[7, 9], id_name='user', cells={'age': [30, 50]})
     """
     if not isinstance(raw, (str, os.PathLike)) and not is_table(raw):
         raise DataError(
@@ -408,15 +386,7 @@ class TableAttributes:
 
 
 def read_attributes(raw: Any, ids: Vocabulary, side: Side, *, tell: bool = True) -> Attributes:
-    """Return what a frame or a file says of the users or items of a table, and `tell` what was understood of it.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> frame = pd.DataFrame({"user": [7, 9, 8], "age": [30, 50, 40]})
-    >>> read_attributes(frame, Vocabulary.of([7, 8]), "users").values.tolist()
-    [[-1.0], [1.0]]
-    """
+    """Return what a frame or a file says of the users or items of a table, and `tell` what was understood of it."""
     theirs, _, sheet = _numbered(raw, side)
     rows = ids.translate(theirs)
     here = np.flatnonzero(rows >= 0)

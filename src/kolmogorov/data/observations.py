@@ -6,6 +6,7 @@ import numbers
 import os
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
@@ -30,7 +31,6 @@ from kolmogorov.data.vocabulary import Vocabulary, in_array, one_dimensional
 from kolmogorov.errors import DataError, ParameterError
 
 By = Literal["entry", "user", "leave_one_out"]
-_PARTS = ("users", "items", "rows", "scale", "source")
 #: Values that a card tells apart; more are put into ten bins.
 _TOLD_APART = 12
 #: At most this share of all ratings are likes: about half. By judgement; on MovieLens it makes 4 of 5 stars a like.
@@ -45,6 +45,7 @@ class NotNumbersError(DataError, TypeError):
     """A cell that no number can be made of; scikit-learn's conventions ask for a TypeError."""
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class Observations:
     """Observed entries of a table of users and items, with their ids and their scale. Immutable.
 
@@ -72,23 +73,9 @@ class Observations:
     items: Vocabulary
     rows: View
     scale: Scale
-    source: Provenance | None
-    _packed: PackedTable | None
-
-    def __init__(
-        self,
-        users: Vocabulary,
-        items: Vocabulary,
-        rows: View,
-        scale: Scale,
-        source: Provenance | None = None,
-        *,
-        packed: PackedTable | None = None,
-    ) -> None:
-        self.__dict__.update(users=users, items=items, rows=rows, scale=scale, source=source, _packed=packed)
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        raise AttributeError(f"Observations are immutable; make new ones instead of setting '{name}'.")
+    source: Provenance | None = None
+    #: Where the entries lie that are mapped.
+    packed: PackedTable | None = None
 
     # --- ways in ----------------------------------------------------------------------------------------------------
 
@@ -240,8 +227,7 @@ class Observations:
         With `verify` digests are compared, which reads the files once. What compiled code relies on is checked in any
         case.
         """
-        table = open_table(path, verify)
-        return cls(table.users, table.items, table.rows, table.scale, table.source, packed=table)
+        return _mapped(open_table(path, verify))
 
     # --- what there is ----------------------------------------------------------------------------------------------
 
@@ -268,22 +254,22 @@ class Observations:
     @property
     def is_binary(self) -> bool:
         """Whether every value is 0 or 1."""
-        return self.rows.is_binary() if self._packed is None else self._packed.binary
+        return self.rows.is_binary() if self.packed is None else self.packed.binary
 
     @property
     def path(self) -> Path | None:
         """The packed table that the entries lie in, or None where they are in memory."""
-        return None if self._packed is None else self._packed.path
+        return None if self.packed is None else self.packed.path
 
     @cached_property
     def columns(self) -> View:
         """The entries by items; made at first use and kept."""
-        return transposed(self.rows, self.n_items) if self._packed is None else self._packed.columns
+        return transposed(self.rows, self.n_items) if self.packed is None else self.packed.columns
 
     @property
     def seen_items(self) -> NDArray[np.bool_]:
         """Which items have entries."""
-        return self.rows.seen_partners(self.n_items) if self._packed is None else self.columns.counts > 0
+        return self.rows.seen_partners(self.n_items) if self.packed is None else self.columns.counts > 0
 
     def extent(self) -> tuple[float, float] | None:
         """Return the smallest and the largest value in [0, 1], or None where there are no entries."""
@@ -312,21 +298,14 @@ class Observations:
 
     def _repr_html_(self) -> str:
         """Show the size, and how often each value was observed."""
-        said = repr(self).removeprefix("Observations: ").splitlines()
-        return card("Observations", *map(note, said), *self._histogram())
-
-    def _histogram(self) -> list[str]:
-        if not len(self):
-            return []
+        said = [note(line) for line in repr(self).removeprefix("Observations: ").splitlines()]
         found, counts = np.unique(self.values.round(9), return_counts=True)
         labels = [f"{self.scale.rating(value):g}" for value in found.tolist()]
         if found.size > _TOLD_APART:
             counts, ends = np.histogram(self.values, bins=10, range=(0.0, 1.0))
-            edges = [f"{self.scale.rating(end):g}" for end in ends.tolist()]
-            labels = [f"{low} to {high}" for low, high in pairwise(edges)]
+            labels = [f"{low:g} to {high:g}" for low, high in pairwise(self.scale.rating(ends).tolist())]
         shares = [f"{count:,} ({count / len(self):.0%})" for count in counts.tolist()]
-        busy = [int(np.median(view.counts[view.counts > 0])) for view in (self.rows, self.columns)]
-        return [bars(labels, counts.tolist(), shares), note(f"median: {busy[0]:,} of a user, {busy[1]:,} of an item")]
+        return card("Observations", *said, bars(labels, counts.tolist(), shares))
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Return a data frame with columns user, item, value (in [0, 1]), rating, and weight if there is one.
@@ -346,16 +325,17 @@ class Observations:
 
     def fingerprint(self) -> str:
         """Return a digest of everything a fit depends on."""
-        if self._packed is not None:
-            return self._packed.fingerprint
+        if self.packed is not None:
+            return self.packed.fingerprint
         return fingerprint_of(self.n_users, self.n_items, self.scale, self.rows.digests())
 
     def __reduce__(self) -> str | tuple[Any, ...]:
-        if self._packed is None:
+        if self.packed is None:
             return super().__reduce__()
         # Another process maps the same file; titles may have been given since.
-        known = self.users is self._packed.users and self.items is self._packed.items
-        return _reopened, (self._packed.path, self.fingerprint(), None if known else (self.users, self.items))
+        known = self.users is self.packed.users and self.items is self.packed.items
+        names = {} if known else {"users": self.users, "items": self.items}
+        return _reopened, (self.packed.path, self.fingerprint(), names)
 
     # --- others made of it ------------------------------------------------------------------------------------------
 
@@ -381,11 +361,11 @@ class Observations:
         if items is None and users is None:
             return self
         called = titled(self.users, users, "user"), titled(self.items, items, "item")
-        return self.over(users=called[0], items=called[1], packed=self._packed)
+        return self.over(users=called[0], items=called[1], packed=self.packed)
 
     def over(self, **parts: Any) -> Observations:
         """Return observations with other parts, by the names of what observations are made of; the rest stays."""
-        return Observations(**({name: vars(self)[name] for name in _PARTS} | parts))
+        return replace(self, **({"packed": None} | parts))
 
     def rescaled(self, scale: Scale) -> Observations:
         """Return the same ratings as probabilities on another scale; they must fit into it."""
@@ -400,8 +380,8 @@ class Observations:
         """
         if np.shape(chosen) != self.values.shape or np.asarray(chosen).dtype != bool:
             raise DataError(f"'chosen' must be a boolean mask with one entry per observation ({len(self)}).")
-        if self._packed is not None and np.any(chosen):
-            part = packed_subset(self._packed, np.asarray(chosen))
+        if self.packed is not None and np.any(chosen):
+            part = packed_subset(self.packed, np.asarray(chosen))
             return self.over(rows=part.rows, packed=part)
         return self.over(rows=self.rows.chosen(np.asarray(chosen)))
 
@@ -480,10 +460,12 @@ class Observations:
         return ((self.subset(part != fold), self.subset(part == fold)) for fold in range(k))
 
 
-def _reopened(path: Path, fingerprint: str, names: tuple[Vocabulary, Vocabulary] | None) -> Observations:
-    table = open_table(path, verify=False, fingerprint=fingerprint)
-    users, items = names or (table.users, table.items)
-    return Observations(users, items, table.rows, table.scale, table.source, packed=table)
+def _mapped(table: PackedTable) -> Observations:
+    return Observations(table.users, table.items, table.rows, table.scale, table.source, table)
+
+
+def _reopened(path: Path, fingerprint: str, names: dict[str, Any]) -> Observations:
+    return replace(_mapped(open_table(path, verify=False, fingerprint=fingerprint)), **names)
 
 
 def check_share(test_size: Any) -> None:
@@ -519,14 +501,7 @@ def numbers_in(raw: Any, what: str, place: Place) -> Floats:
 
 
 def dense_of(raw: Any) -> Floats:
-    """Return a table as floats; NaN, None, masked cells and the empty cells of data frames become NaN.
-
-    Examples
-    --------
-    >>> dense_of(np.ma.masked_equal([[1, 9], [0, 1]], 9))
-    array([[ 1., nan],
-           [ 0.,  1.]])
-    """
+    """Return a table as floats; NaN, None, masked cells and the empty cells of data frames become NaN."""
     if is_table(raw):
         return _cells_of(raw)
     expected = "Expected a table of numbers with one row per user and one column per item, and NaN for missing entries"
@@ -589,32 +564,19 @@ def check_trainable(table: Any, *, only_yes: bool = False) -> None:
 
     Every model fits "always yes" to such a table without an error, and its scores on it are perfect. With `only_yes`
     what was not observed counts as a no, and so there is something to learn.
-
-    Examples
-    --------
-    >>> check_trainable(Observations.from_arrays(["ann", "bob"], ["rome", "oslo"], [1, 1]))
-    Traceback (most recent call last):
-    kolmogorov.errors.DataError: Only yes is recorded: every observation has the value 1, the maximum of its scale, and
-    so a model would predict yes for everything. Fill in zeros for what is known not to have happened. With
-    unobserved='auto' everything else counts as a no of small weight. If the scale goes further, give its end with
-    maximum=.
     """
     extent = table.extent()
     if extent is None:
         raise nothing_there("to learn from")
+    said = "Only {0} is recorded: every observation has the value {1:g}, the {2} of its scale, and so a model would "
+    said += "predict {0} for everything. {3} If the scale goes further, give its end with {2}={4}."
     if extent == (1.0, 1.0) and not only_yes:
-        raise DataError(
-            f"Only yes is recorded: every observation has the value {table.scale.maximum:g}, the maximum of its scale, "
-            "and so a model would predict yes for everything. Fill in zeros for what is known not to have happened."
-            " With unobserved='auto' everything else counts as a no of small weight. If the scale goes further, give "
-            "its end with maximum=."
-        )
+        remedy = "Fill in zeros for what is known not to have happened. With unobserved='auto' everything else counts "
+        remedy += "as a no of small weight."
+        raise DataError(said.format("yes", table.scale.maximum, "maximum", remedy, ""))
     if extent == (0.0, 0.0):
-        raise DataError(
-            f"Only no is recorded: every observation has the value {table.scale.minimum:g}, the minimum of its scale, "
-            "and so a model would predict no for everything. Add observations of what did happen."
-            " If the scale goes further, give its end with minimum= and scaling='minmax'."
-        )
+        remedy = "Add observations of what did happen."
+        raise DataError(said.format("no", table.scale.minimum, "minimum", remedy, " and scaling='minmax'"))
 
 
 def check_any(table: Any, purpose: str) -> None:
@@ -630,8 +592,7 @@ def least_like(table: Observations) -> float:
 
     Examples
     --------
-    >>> import kolmogorov as km
-    >>> stars = km.Observations.from_arrays(list("abcdef"), ["tea"] * 6, [5, 4, 4, 3, 3, 1], maximum=5)
+    >>> stars = Observations.from_arrays(list("abcdef"), ["tea"] * 6, [5, 4, 4, 3, 3, 1], maximum=5)
     >>> least_like(stars)
     0.8
     """
@@ -651,13 +612,6 @@ def reaching(values: Any, threshold: float) -> Any:
 
 
 def liked(table: Observations, likes: float | None = None) -> Observations:
-    """Return the table of liking: 1 for ratings of at least `likes`, 0 for others; by default as `least_like` has it.
-
-    Examples
-    --------
-    >>> stars = Observations.from_arrays(list("abcdef"), ["tea"] * 6, [5, 4, 4, 3, 3, 1], maximum=5)
-    >>> liked(stars).values.tolist()
-    [1.0, 1.0, 1.0, 0.0, 0.0, 0.0]
-    """
+    """Return the table of liking: 1 for ratings of at least `likes`, by default as `least_like` has it, else 0."""
     yes = reaching(table.values, least_like(table) if likes is None else likes).astype(np.float64)
     return Observations(table.users, table.items, table.rows.with_values(yes), Scale(0.0, 1.0))

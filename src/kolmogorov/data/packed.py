@@ -122,7 +122,6 @@ def write_table(
     out: Any, users: Vocabulary, items: Vocabulary, rows: View, scale: Scale, source: Provenance | None
 ) -> None:
     """Write a table; it takes its name when it is whole. What is mapped already is never in memory as a whole."""
-    check_free(out)
     target = Path(out)
     try:
         with tempfile.TemporaryDirectory(dir=target.absolute().parent, prefix=f".{target.name[:40]}.") as scratch:
