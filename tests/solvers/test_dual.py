@@ -13,7 +13,7 @@ from kolmogorov.solvers.dual import dual_gradient, dual_value, shifted
 from kolmogorov.solvers.gd import least_value
 from kolmogorov.solvers.newton import hessian_times, hessian_weights
 from kolmogorov.solvers.problems import BinaryQP, Status
-from kolmogorov.solvers.rounding import lift
+from kolmogorov.solvers.rounding import lift, rounded
 from kolmogorov.solvers.sdr import correlation_sdp
 
 #: Kernels that few need take longest to compile.
@@ -259,6 +259,18 @@ def test_rounding_depends_on_the_seed_alone(name):
     (problem,) = toy_problems(12, 1)
     first, second = (bqp.solve(problem, solver=name, random_state=5) for _ in range(2))
     assert np.array_equal(first.x, second.x)
+
+
+@given(binary_problems(), st.integers(0, 2**9))
+@settings(max_examples=25)
+def test_a_solution_of_rank_one_is_rounded_to_its_point(problem, code):
+    """Algorithm 3 draws multiples of the one vector that there is."""
+    qp = BinaryQP(*problem)
+    x = np.array([code >> d & 1 for d in range(qp.size)], dtype=float)
+    signs = np.concatenate([[1.0], 2.0 * x - 1.0])
+    assert rounded(qp, np.outer(signs, signs), n_draws=3).tolist() == x.tolist()
+    many, one = (qp.value(rounded(qp, np.eye(qp.size + 1), n_draws=n)) for n in (200, 1))
+    assert many <= one
 
 
 @given(binary_problems(max_size=7, definite=False))

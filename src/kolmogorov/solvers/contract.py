@@ -9,20 +9,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from kolmogorov._support import validation as must
 from kolmogorov._support.seeds import row_seeds
 from kolmogorov._support.typing import Counts, Floats, Seeds
-from kolmogorov._support.validation import (
-    BOOLEAN,
-    MOST_ROUNDS,
-    NONE,
-    POSITIVE,
-    Requirement,
-    between,
-    check_parameters,
-    integer,
-    one_of,
-    real,
-)
 from kolmogorov.errors import DataError, SolverMismatchError
 from kolmogorov.solvers.problems import check_points
 from kolmogorov.solvers.rows import certify
@@ -31,17 +20,17 @@ _UNLIMITED = {"simplex": "pairwise", "binary": "local_search", "box": "coordinat
 # A line search shortens its step by at least this, or it would not come to an end.
 _LEAST_SHRINKING = 0.99
 #: What options must be, by their names: an option of one name is the same in every solver.
-_RULES: dict[str, Requirement] = {
-    **dict.fromkeys(("n_starts", "n_draws", "max_iter"), integer(1, MOST_ROUNDS)),
-    **dict.fromkeys(("gamma", "step", "a"), POSITIVE),
-    **dict.fromkeys(("thorough", "trace", "screened", "initial_step", "reorthogonalised"), BOOLEAN),
-    "tol": real(0.0),
-    "time_limit": POSITIVE | NONE,
-    "max_nodes": integer(1),
-    "shrink": between(0.0, _LEAST_SHRINKING),
-    "armijo": between(0.0, 1.0),
-    "initial_dual": real(-1e100, 1e100),
-    "evd": one_of(("full", "lanczos")),
+_RULES: dict[str, must.Requirement] = {
+    **dict.fromkeys(("n_starts", "n_draws", "max_iter"), must.integer(1, must.MOST_ROUNDS)),
+    **dict.fromkeys(("gamma", "step", "a"), must.POSITIVE),
+    **dict.fromkeys(("thorough", "trace", "screened", "initial_step", "reorthogonalised"), must.BOOLEAN),
+    "tol": must.real(0.0),
+    "time_limit": must.POSITIVE | must.NONE,
+    "max_nodes": must.integer(1),
+    "shrink": must.between(0.0, _LEAST_SHRINKING),
+    "armijo": must.between(0.0, 1.0),
+    "initial_dual": must.real(-1e100, 1e100),
+    "evd": must.one_of(("full", "lanczos")),
 }
 
 
@@ -74,7 +63,7 @@ class RowSolver(ABC):
     def __post_init__(self) -> None:
         """Check the options, and make them the numbers that kernels are compiled for."""
         own = {name: rule for name, rule in _RULES.items() if name in vars(self)}
-        check_parameters(f"Solver '{self.name}'", vars(self), own)
+        must.check_parameters(f"Solver '{self.name}'", vars(self), own)
         for name in own:
             kind = type(getattr(type(self), name))
             if kind is not type(None):
@@ -87,9 +76,8 @@ class RowSolver(ABC):
     def solve(self, gram: Floats, moment: Floats, start: Floats, seeds: Seeds | None = None) -> Floats:
         """Solve n problems at once: (gram[n,D,D], moment[n,D], start[n,D], seeds[n]) -> x[n,D]."""
         self.check_size(moment.shape[1])
-        return self._solved(
-            gram, moment, start, row_seeds(0, 0, 0, np.arange(len(moment))) if seeds is None else seeds
-        ).x
+        seeds = row_seeds(0, 0, 0, np.arange(len(moment))) if seeds is None else seeds
+        return self._solved(gram, moment, start, seeds).x
 
     def nearest(self, point: Floats) -> Floats:
         """Return the feasible point nearest to one that lies between feasible ones."""
@@ -114,7 +102,7 @@ class RowSolver(ABC):
 
     def options(self) -> dict[str, Any]:
         """Return the options as a dictionary from which `resolve` makes the same solver again."""
-        return {name: getattr(self, name) for name in self.option_names()}
+        return dict(vars(self))
 
     @classmethod
     def option_names(cls) -> list[str]:

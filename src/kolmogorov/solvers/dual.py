@@ -18,8 +18,6 @@ from kolmogorov.errors import ParameterError
 from kolmogorov.solvers.contract import Batch, RowSolver
 from kolmogorov.solvers.rounding import lift
 
-# Columns of the array `counts` that the methods fill in.
-ITERATIONS, FULL_EVDS, LANCZOS_EVDS, CONVERGED = 0, 1, 2, 3
 PHASES = ("I-A", "I-B", "II-A", "II-B")
 # Times that a line search halves its step at most; then rounding is all that is left.
 HALVINGS = 60
@@ -30,14 +28,17 @@ _LONGEST_TRACE = 100_000_000
 
 
 class Results(NamedTuple):
-    """Where the methods write, a row of every array for each problem; `trace` and `points` may have no columns."""
+    """Where the methods write, a row for each problem, by the names of `Solution`; traces may have no columns."""
 
     x: Any
-    counts: Any
+    iterations: Any
+    n_evd: Any
+    n_lanczos: Any
+    converged: Any
     phases: Any
-    duals: Any
+    dual: Any
     trace: Any
-    points: Any
+    dual_trace: Any
 
 
 @kernel
@@ -89,12 +90,13 @@ def projection_factor(gamma, values, vectors):
 
 
 @kernel
-def record(trace, points, iteration, h, dual):
+def record(out, row, h):
     """Keep the value and the point of an iteration, where a trace is wanted."""
-    if trace.size > 0:
-        trace[iteration] = h
-        for i in range(dual.size):
-            points[iteration, i] = dual[i]
+    k = out.iterations[row]
+    if k < out.trace.shape[1]:
+        out.trace[row, k] = h
+        for i in range(out.dual.shape[1]):
+            out.dual_trace[row, k, i] = out.dual[row, i]
 
 
 @kernel
@@ -141,28 +143,22 @@ class DualSolver(RowSolver):
                 f"A trace of up to {length:,} points of {size + 1} numbers does not fit; at most "
                 f"{_LONGEST_TRACE:,} numbers are kept. Lower 'max_iter', or set trace=False."
             )
-        return Results(
-            x=np.zeros((n, size)),
-            counts=np.zeros((n, 4), dtype=np.int64),
-            phases=np.zeros((n, 4), dtype=np.int64),
-            duals=np.empty((n, size + 1)),
-            trace=np.empty((n, length)),
-            points=np.empty((n, length, size + 1)),
-        )
+        iterations, n_evd, n_lanczos, converged = np.zeros((4, n), dtype=np.int64)
+        traces = np.empty((n, length)), np.empty((n, length, size + 1))
+        phases, dual = np.zeros((n, 4), dtype=np.int64), np.empty((n, size + 1))
+        return Results(np.zeros((n, size)), iterations, n_evd, n_lanczos, converged, phases, dual, *traces)
 
     def _told(self, results: Results, gram: Floats, moment: Floats, longest: float = np.inf) -> Batch:
         """Put results into the form of the contract; a row whose gradient is above `longest` did not converge."""
 
         def more() -> dict[str, Any]:
-            bounds, norms, counts = np.empty(len(moment)), np.empty(len(moment)), results.counts
-            certify_duals(gram, moment, self.gamma, results.duals, bounds, norms)
-            known = {"lower_bound": bounds, "gradient_norm": norms, "iterations": counts[:, ITERATIONS]}
-            known |= {"converged": (counts[:, CONVERGED] == 1) & ~(norms > longest), "dual": results.duals}
-            known |= {"n_evd": counts[:, FULL_EVDS], "n_lanczos": counts[:, LANCZOS_EVDS]}
-            if self.trace:
-                lengths = counts[:, ITERATIONS] + 1
-                known["trace"] = [h[:n] for h, n in zip(results.trace, lengths, strict=True)]
-                known["dual_trace"] = [points[:n] for points, n in zip(results.points, lengths, strict=True)]
+            known = {name: array for name, array in results._asdict().items() if name not in ("x", "phases")}
+            known["lower_bound"], known["gradient_norm"] = bounds, norms = np.empty(len(moment)), np.empty(len(moment))
+            certify_duals(gram, moment, self.gamma, results.dual, bounds, norms)
+            known["converged"] = (results.converged == 1) & ~(norms > longest)
+            for name in ("trace", "dual_trace"):
+                kept = zip(known.pop(name), results.iterations, strict=True)
+                known |= {name: [path[: n + 1] for path, n in kept]} if self.trace else {}
             if self.name == "enhanced_gd":
                 known["phases"] = [dict(zip(PHASES, row.tolist(), strict=True)) for row in results.phases]
             return known

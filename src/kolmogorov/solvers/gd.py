@@ -17,12 +17,8 @@ from kolmogorov._support.jit import fill_normal, kernel
 from kolmogorov._support.typing import Floats, Seeds
 from kolmogorov.solvers.contract import Batch
 from kolmogorov.solvers.dual import (
-    CONVERGED,
     FARTHEST,
-    FULL_EVDS,
     HALVINGS,
-    ITERATIONS,
-    LANCZOS_EVDS,
     DualSolver,
     dual_gradient,
     dual_value,
@@ -59,7 +55,7 @@ class Descent(NamedTuple):
 
 
 @kernel
-def evaluate(lifted, dual, how, start, own_values, own_vectors, counts):
+def evaluate(lifted, dual, how, start, own_values, own_vectors, out, row):
     """Return h, the eigenpairs that matter, and the phase at one dual point; `own_...` are the eigenpairs of -A."""
     n = dual.size
     if how.enhanced:
@@ -76,10 +72,10 @@ def evaluate(lifted, dual, how, start, own_values, own_vectors, counts):
         return np.inf, np.zeros(n), own_vectors, II_B
     c = shifted(lifted, dual)
     if how.lanczos and n > 2:
-        counts[LANCZOS_EVDS] += 1
+        out.n_lanczos[row] += 1
         values, vectors = ritz_pairs(c, how.a, how.reorthogonalised, start)
     else:
-        counts[FULL_EVDS] += 1
+        out.n_evd[row] += 1
         values, vectors = np.linalg.eigh(c)
     return dual_value(dual, how.gamma, values), values, vectors, II_B
 
@@ -105,25 +101,27 @@ def least_value(dual, gamma, values, vectors, gradient, t):
 
 
 @kernel
-def descend(lifted, how, start, dual, counts, phases, trace, points, stop):
-    """Gradient descent with backtracking on h (Algorithms 1 and 2); `dual` holds the start and then the end.
+def descend(lifted, how, start, stop, out, row):
+    """Gradient descent with backtracking on h (Algorithms 1 and 2); `out` are `Results`, `how` is a `Descent`.
 
     The EVD of an accepted trial point serves as that point's own. An iteration counts for the phase of the point from
     which it starts. `start` begins every Lanczos run; `stop` ends the descent where it is. Returns the eigenpairs at
     the end, as the algorithm knows them.
     """
+    dual = out.dual[row]
+    dual[:] = how.initial_dual
     n = dual.size
     own_values, own_vectors = np.zeros(n), np.zeros((n, n))
     if how.enhanced:
         own_values, own_vectors = np.linalg.eigh(-lifted)
-        counts[FULL_EVDS] += 1
-    h, values, vectors, phase = evaluate(lifted, dual, how, start, own_values, own_vectors, counts)
+        out.n_evd[row] += 1
+    h, values, vectors, phase = evaluate(lifted, dual, how, start, own_values, own_vectors, out, row)
     gradient = np.empty(n)
     for iteration in range(how.max_iter):
-        record(trace, points, iteration, h, dual)
+        record(out, row, h)
         dual_gradient(how.gamma, values, vectors, gradient)
         slope = np.sum(gradient * gradient)
-        phases[phase] += 1
+        out.phases[row, phase] += 1
         t = how.step
         if how.initial_step and iteration == 0 and phase == I_A:
             # Just far enough that the largest eigenvalue of C becomes 1 / gamma.
@@ -140,22 +138,22 @@ def descend(lifted, how, start, dual, counts, phases, trace, points, stop):
         while True:
             trial = dual - t * gradient
             h_new, values_new, vectors_new, phase_new = evaluate(
-                lifted, trial, how, start, own_values, own_vectors, counts
+                lifted, trial, how, start, own_values, own_vectors, out, row
             )
             moved = h_new <= h - how.armijo * t * slope
             if moved or stopped(stop) or t * how.shrink < how.step * SHORTEST:
                 break
             t *= how.shrink
-        counts[ITERATIONS] += 1
+        out.iterations[row] += 1
         if not moved:
             break
         for i in range(n):
             dual[i] = trial[i]
         h, values, vectors, phase = h_new, values_new, vectors_new, phase_new
         if t * np.sqrt(slope) <= how.tol:
-            counts[CONVERGED] = 1
+            out.converged[row] = 1
             break
-    record(trace, points, counts[ITERATIONS], h, dual)
+    record(out, row, h)
     return values, vectors
 
 
@@ -169,11 +167,7 @@ def gradient_batch(gram, moment, seeds, how, n_draws, stop, out):
         lift(gram[row], moment[row], lifted)
         state = fill_normal(seeds[row], start)
         start /= np.sqrt(np.sum(start * start))
-        dual = out.duals[row]
-        dual[:] = how.initial_dual
-        values, vectors = descend(
-            lifted, how, start, dual, out.counts[row], out.phases[row], out.trace[row], out.points[row], stop
-        )
+        values, vectors = descend(lifted, how, start, stop, out, row)
         best_rounding(lifted, projection_factor(how.gamma, values, vectors), n_draws, state, stop, out.x[row])
 
 

@@ -15,11 +15,8 @@ from kolmogorov._support.jit import kernel
 from kolmogorov._support.typing import Floats, Seeds
 from kolmogorov.solvers.contract import Batch
 from kolmogorov.solvers.dual import (
-    CONVERGED,
     FARTHEST,
-    FULL_EVDS,
     HALVINGS,
-    ITERATIONS,
     DualSolver,
     dual_gradient,
     dual_value,
@@ -160,19 +157,21 @@ def newton_direction(gamma, values, vectors, gradient, accuracy, stop):
 
 
 @kernel
-def newton_dual(lifted, gamma, tol, max_iter, dual, counts, trace, points, stop):
-    """Semismooth Newton on h to a gradient norm of `tol`.
+def newton_dual(lifted, gamma, tol, max_iter, stop, out, row):
+    """Semismooth Newton on h to a gradient norm of `tol`, from the dual point in `out`, which are `Results`.
 
-    `dual` holds the start and then the end, which is where it is when `stop` is set; returns the eigenpairs there.
+    The end is written there, which is where it is when `stop` is set; returns the eigenpairs at the end.
     """
+    dual = out.dual[row]
+    out.iterations[row] = 0
     values, vectors = np.linalg.eigh(shifted(lifted, dual))
-    counts[FULL_EVDS] += 1
+    out.n_evd[row] += 1
     h = dual_value(dual, gamma, values)
     gradient, gradient_new = np.empty(dual.size), np.empty(dual.size)
     dual_gradient(gamma, values, vectors, gradient)
     norm = np.sqrt(np.sum(gradient * gradient))
-    for iteration in range(max_iter):
-        record(trace, points, iteration, h, dual)
+    for _ in range(max_iter):
+        record(out, row, h)
         if norm <= tol or stopped(stop):
             break
         direction = newton_direction(gamma, values, vectors, gradient, max(min(0.1, 0.1 * norm), 1e-6), stop)
@@ -193,7 +192,7 @@ def newton_dual(lifted, gamma, tol, max_iter, dual, counts, trace, points, stop)
                     t *= 0.5
                     continue
                 values_new, vectors_new = np.linalg.eigh(shifted(lifted, trial))
-                counts[FULL_EVDS] += 1
+                out.n_evd[row] += 1
                 h_new = dual_value(trial, gamma, values_new)
                 dual_gradient(gamma, values_new, vectors_new, gradient_new)
                 norm_new = np.sqrt(np.sum(gradient_new * gradient_new))
@@ -206,15 +205,15 @@ def newton_dual(lifted, gamma, tol, max_iter, dual, counts, trace, points, stop)
             if steepest:
                 break
             steepest = True
-        counts[ITERATIONS] += 1
+        out.iterations[row] += 1
         if not moved:
             break
         for i in range(dual.size):
             dual[i] = trial[i]
         gradient, gradient_new = gradient_new, gradient
         h, norm, values, vectors = h_new, norm_new, values_new, vectors_new
-    counts[CONVERGED] = 1 if norm <= tol else 0
-    record(trace, points, counts[ITERATIONS], h, dual)
+    out.converged[row] = 1 if norm <= tol else 0
+    record(out, row, h)
     return values, vectors
 
 
@@ -223,20 +222,17 @@ def newton_batch(gram, moment, seeds, gamma, tol, max_iter, n_draws, stop, out):
     """Run the semismooth Newton method and rounding (Algorithm 3) on every row; `out` are `Results`."""
     rows, size = out.x.shape
     lifted = np.empty((size + 1, size + 1))
-    nothing, no_points = np.empty(0), np.empty((0, size + 1))
     for row in range(rows):
         lift(gram[row], moment[row], lifted)
-        dual, counts = out.duals[row], out.counts[row]
-        dual[:] = 0.0
+        out.dual[row] = 0.0
         stiffness = gamma * np.max(np.abs(lifted))
         if stiffness > PATH_FROM:
             # Of an infinite stiffness nothing would be left.
             here = gamma * PATH_START / stiffness if np.isfinite(stiffness) else PATH_START / np.max(np.abs(lifted))
             while here < gamma:
-                newton_dual(lifted, here, 1e-2, 50, dual, counts, nothing, no_points, stop)
+                newton_dual(lifted, here, 1e-2, 50, stop, out, row)
                 here *= 10.0
-            counts[ITERATIONS] = 0
-        values, vectors = newton_dual(lifted, gamma, tol, max_iter, dual, counts, out.trace[row], out.points[row], stop)
+        values, vectors = newton_dual(lifted, gamma, tol, max_iter, stop, out, row)
         best_rounding(lifted, projection_factor(gamma, values, vectors), n_draws, seeds[row], stop, out.x[row])
 
 

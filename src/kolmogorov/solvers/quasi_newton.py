@@ -9,10 +9,7 @@ import numpy as np
 from kolmogorov._support.typing import Floats, Seeds
 from kolmogorov.solvers.contract import Batch
 from kolmogorov.solvers.dual import (
-    CONVERGED,
     FARTHEST,
-    FULL_EVDS,
-    ITERATIONS,
     DualSolver,
     Results,
     dual_gradient,
@@ -51,7 +48,7 @@ class QuasiNewton(DualSolver):
 
         size = moment.size + 1
         lift(gram, moment, lifted := np.empty((size, size)))
-        gamma, counts, dual = self.gamma, out.counts[row], out.duals[row]
+        gamma, dual = self.gamma, out.dual[row]
         gradient = np.empty(size)
 
         def both(point: Floats) -> tuple[float, Floats]:
@@ -59,7 +56,7 @@ class QuasiNewton(DualSolver):
             if not np.abs(point).max() <= FARTHEST:
                 return np.inf, np.zeros(size)
             values, vectors = np.linalg.eigh(shifted(lifted, point))
-            counts[FULL_EVDS] += 1
+            out.n_evd[row] += 1
             dual_gradient(gamma, values, vectors, gradient)
             return dual_value(point, gamma, values), gradient.copy()
 
@@ -75,13 +72,13 @@ class QuasiNewton(DualSolver):
                 options={"gtol": self.tol, "norm": 2, "maxiter": self.max_iter},
             )
         dual[:] = result.x if np.abs(result.x).max() <= FARTHEST else 1.0
-        counts[ITERATIONS] = result.nit
+        out.iterations[row] = result.nit
         # The largest entry is looked at first, because the norm of very large ones overflows.
-        counts[CONVERGED] = np.abs(result.jac).max() <= self.tol and np.linalg.norm(result.jac) <= self.tol
+        out.converged[row] = np.abs(result.jac).max() <= self.tol and np.linalg.norm(result.jac) <= self.tol
         values, vectors = np.linalg.eigh(shifted(lifted, dual))
-        counts[FULL_EVDS] += 1
+        out.n_evd[row] += 1
         best_rounding(lifted, projection_factor(gamma, values, vectors), self.n_draws, seed, stop_cell(), out.x[row])
         if self.trace:
             for k, point in enumerate(visited[: result.nit + 1]):
-                out.points[row, k] = point
+                out.dual_trace[row, k] = point
                 out.trace[row, k] = dual_value(point, gamma, np.linalg.eigvalsh(shifted(lifted, point)))

@@ -6,10 +6,16 @@ A = [[0, a/2], [a/2, S/4]], a = S 1 / 2 - v and constant = 1^T S 1 / 4 - 1^T v.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 from kolmogorov._support.jit import fill_normal, kernel
-from kolmogorov.solvers.stopping import stopped
+from kolmogorov._support.seeds import base_seed, row_seeds
+from kolmogorov._support.typing import Floats
+from kolmogorov.solvers.problems import QuadraticProgram, real_array
+from kolmogorov.solvers.stopping import stop_cell, stopped
 
 
 @kernel
@@ -53,3 +59,29 @@ def best_rounding(lifted, factor, n_draws, state, stop, x):
             best = value
             for i in range(n - 1):
                 x[i] = 0.5 * (signs[0] * signs[i + 1] + 1.0)
+
+
+def rounded(problem: QuadraticProgram, covariance: ArrayLike, *, n_draws: int = 100, random_state: Any = 0) -> Floats:
+    """Round Gaussian draws to bits and return the best point (the paper's Algorithm 3).
+
+    Parameters
+    ----------
+    problem : BinaryQP
+    covariance : array-like of shape (D + 1, D + 1)
+        The paper's X*: positive semidefinite, with a row for the sign 1 in front of those of the variables.
+    n_draws : int
+        The paper's I_rand.
+    random_state : int, Generator or None
+
+    Examples
+    --------
+    >>> from kolmogorov import problems
+    >>> rounded(problems.BinaryQP([[2.0, 1.0], [1.0, 1.0]], [0.5, 1.0]), np.eye(3)).tolist()
+    [0.0, 1.0]
+    """
+    lift(problem.gram.copy(), problem.moment.copy(), lifted := np.empty((problem.size + 1, problem.size + 1)))
+    values, vectors = np.linalg.eigh(real_array(covariance, "covariance", ndim=2))
+    seed = row_seeds(base_seed(random_state), 0, 0, np.zeros(1, dtype=np.int64))[0]
+    x = np.zeros(problem.size)
+    best_rounding(lifted, vectors * np.sqrt(np.maximum(values, 0.0)), n_draws, seed, stop_cell(), x)
+    return x
