@@ -9,7 +9,6 @@ from hypothesis import given, settings
 import naive
 from helpers.strategies import binary_problems
 from kolmogorov.solvers import bqp
-from kolmogorov.solvers.dmo import increasing_values
 from kolmogorov.solvers.problems import BinaryQP, Status
 
 #: Kernels that few need take longest to compile.
@@ -28,19 +27,6 @@ def test_dmo_is_exact_and_counts_its_boxes(problem):
     stopped = bqp.solve(qp, solver="dmo", max_nodes=1)
     assert stopped.lower_bound <= best + 1e-9 * (1 + abs(best))
     assert stopped.value >= best - 1e-9 * (1 + abs(best))
-
-
-@given(binary_problems(max_size=8))
-def test_the_increasing_parts_increase_and_differ_by_the_value(problem):
-    gram, moment = problem
-    rng = np.random.default_rng(0)
-    x = rng.integers(0, 2, len(moment)).astype(float)
-    y = np.maximum(x, rng.integers(0, 2, len(moment)))
-    plus, minus = increasing_values(gram, moment, x, x)
-    assert plus - minus == pytest.approx(naive.value(gram, moment, x), abs=1e-9)
-    more_plus, more_minus = increasing_values(gram, moment, y, y)
-    assert more_plus >= plus - 1e-12
-    assert more_minus >= minus - 1e-12
 
 
 @pytest.fixture(scope="module")

@@ -345,6 +345,10 @@ def test_switches_take_booleans_only(word):
         resolve("binary", "enhanced_gd", initial_step=word)
 
 
+def test_a_system_of_zeros_has_the_solution_zero():
+    assert bqp.solve(RidgeQP(np.zeros((2, 2)), [0.0, 0.0])).x.tolist() == [0.0, 0.0]
+
+
 def test_a_ridge_problem_without_a_minimum_is_refused():
     """A ridge that follows a negative trace never makes it positive: hence a process."""
     code = "import numpy as np; from kolmogorov.solvers.box import solve_systems\n"

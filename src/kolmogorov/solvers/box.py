@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from kolmogorov._support.jit import kernel
-from kolmogorov._support.typing import Counts, Floats, Seeds
+from kolmogorov._support.typing import Floats, Seeds
 from kolmogorov.solvers.contract import Batch, Certified, RowSolver
 from kolmogorov.solvers.rows import batch_values
 from kolmogorov.solvers.simplex import half_gradient
-from kolmogorov.solvers.stopping import stop_cell, stopped
+from kolmogorov.solvers.stopping import stopped
 
 
 @kernel
@@ -26,8 +26,7 @@ def coordinate_descent(gram, moment, x, tol, max_iter, stop, gaps, iterations):
     rows, size = x.shape
     g = np.empty(size)
     for row in range(rows):
-        q = gram[row]
-        t = x[row]
+        q, t = gram[row], x[row]
         scale = 1e-300
         for d in range(size):
             scale = max(scale, q[d, d])
@@ -76,9 +75,7 @@ class Coordinate(Certified):
     family = "box"
     name = "coordinate"
     exact = True
-
-    def _descend(self, gram: Floats, moment: Floats, x: Floats, gaps: Floats, iterations: Counts) -> None:
-        coordinate_descent(gram, moment, x, self.tol, self.max_iter, stop_cell(), gaps, iterations)
+    descent = staticmethod(coordinate_descent)
 
 
 @kernel

@@ -11,10 +11,11 @@ import numpy as np
 
 from kolmogorov._support import validation as must
 from kolmogorov._support.seeds import row_seeds
-from kolmogorov._support.typing import Counts, Floats, Seeds
+from kolmogorov._support.typing import Floats, Seeds
 from kolmogorov.errors import DataError, SolverMismatchError
 from kolmogorov.solvers.problems import check_points
-from kolmogorov.solvers.rows import certify
+from kolmogorov.solvers.rows import batch_values
+from kolmogorov.solvers.stopping import stop_cell
 
 _UNLIMITED = {"simplex": "pairwise", "binary": "local_search", "box": "coordinate", "ridge": "cholesky"}
 # A line search shortens its step by at least this, or it would not come to an end.
@@ -112,26 +113,26 @@ class RowSolver(ABC):
 
 @dataclass(frozen=True)
 class Certified(RowSolver):
-    """A convex method that knows how far from the optimum it may have ended: at most twice its Frank-Wolfe gap."""
+    """A convex method that knows how far from the optimum it may have ended: at most twice its Frank-Wolfe gap.
+
+    `descent` is its kernel, which improves x and writes the gaps at the end and the iterations.
+    """
 
     tol: float = 1e-10
     max_iter: int = 10_000
 
     family = "simplex"
     cost = 200
-
-    @abstractmethod
-    def _descend(self, gram: Floats, moment: Floats, x: Floats, gaps: Floats, iterations: Counts) -> None:
-        """Improve `x`; write the gap at the end and the iterations of each row."""
+    descent: ClassVar[Any]
 
     def _solved(self, gram: Floats, moment: Floats, start: Floats, seeds: Seeds) -> Batch:
         x, gaps, iterations = start.copy(), np.empty(len(start)), np.empty(len(start), dtype=np.int64)
-        self._descend(gram, moment, x, gaps, iterations)
+        self.descent(gram, moment, x, self.tol, self.max_iter, stop_cell(), gaps, iterations)
 
         def more() -> dict[str, Any]:
-            bounds, ended = np.empty(len(x)), np.empty(len(x), dtype=bool)
-            certify(gram, moment, x, self.tol, gaps, bounds, ended)
-            return {"lower_bound": bounds, "iterations": iterations, "converged": ended, "proved": ended}
+            batch_values(gram, moment, x, values := np.empty(len(x)))
+            ended = gaps <= self.tol * np.maximum(np.einsum("ndd->nd", gram).max(axis=1), 1e-300)
+            return {"lower_bound": values - 2.0 * gaps, "iterations": iterations, "converged": ended, "proved": ended}
 
         return Batch(x, more)
 

@@ -18,11 +18,13 @@ from kolmogorov.solvers.stopping import limited, stopped
 
 
 @kernel
-def increasing_values(gram, moment, low, high):
-    """Return f+(low) and f-(high)."""
+def reduce_box(gram, moment, low, high, incumbent):
+    """Fix every bit one of whose values pushes the box's bound above the incumbent; return the bound.
+
+    The bound of the box [low, high] is f+(low) - f-(high). Returns infinity where the box holds nothing better.
+    """
     size = moment.size
-    plus = 0.0
-    minus = 0.0
+    plus = minus = 0.0
     for d in range(size):
         if low[d] > 0.0:
             plus += 2.0 * max(-moment[d], 0.0)
@@ -34,17 +36,6 @@ def increasing_values(gram, moment, low, high):
             for e in range(size):
                 if high[e] > 0.0:
                     minus += max(-gram[d, e], 0.0)
-    return plus, minus
-
-
-@kernel
-def reduce_box(gram, moment, low, high, incumbent):
-    """Fix every bit one of whose values pushes the box's bound above the incumbent; return the bound.
-
-    The bound of the box [low, high] is f+(low) - f-(high). Returns infinity where the box holds nothing better.
-    """
-    size = moment.size
-    plus, minus = increasing_values(gram, moment, low, high)
     changed = True
     while changed:
         if plus - minus >= incumbent:
@@ -84,9 +75,7 @@ def branch_reduce_bound(gram, moment, max_nodes, stop, x):
     highs = np.ones((size + 2, size))
     bounds = np.full(size + 2, -np.inf)
     x[:] = 0.0
-    best = 0.0
-    depth = 1
-    nodes = 0
+    best, depth, nodes = 0.0, 1, 0
     while depth > 0 and nodes < max_nodes and not stopped(stop):
         depth -= 1
         low, high = lows[depth].copy(), highs[depth].copy()
@@ -100,8 +89,7 @@ def branch_reduce_bound(gram, moment, max_nodes, stop, x):
                 best = here
                 for d in range(size):
                     x[d] = corner[d]
-        branch = -1
-        weight = -1.0
+        branch, weight = -1, -1.0
         for d in range(size):
             if low[d] != high[d]:
                 size_of_d = abs(gram[d, d] - 2.0 * moment[d])
@@ -109,8 +97,7 @@ def branch_reduce_bound(gram, moment, max_nodes, stop, x):
                     if e != d and low[e] != high[e]:
                         size_of_d += abs(gram[d, e])
                 if size_of_d > weight:
-                    weight = size_of_d
-                    branch = d
+                    branch, weight = d, size_of_d
         if branch < 0:
             continue
         # A box splits into two; the later one in the stack is looked at first.

@@ -37,14 +37,10 @@ def enumerate_all(gram, moment, x):
     rows, size = x.shape
     low = min(size, FEW_LOW_BITS if size <= FEW_UP_TO else LOW_BITS)
     states = 1 << low
-    coupling = np.empty((size, states))
-    current = np.empty(states)
-    best = np.empty(states)
-    best_code = np.empty(states, dtype=np.int64)
-    slope = np.empty(size)
+    coupling, slope = np.empty((size, states)), np.empty(size)
+    current, best, best_code = np.empty(states), np.empty(states), np.empty(states, dtype=np.int64)
     for row in range(rows):
-        s = gram[row]
-        v = moment[row]
+        s, v = gram[row], moment[row]
         for d in range(size):
             slope[d] = s[d, d] - 2.0 * v[d]
         # The values of the low bits alone, and what each high bit adds to them, one bit after another.
@@ -60,8 +56,7 @@ def enumerate_all(gram, moment, x):
                 for k in range(low, size):
                     coupling[k, p + (1 << d)] = coupling[k, p] + 2.0 * s[k, d]
         for p in range(states):
-            best[p] = current[p]
-            best_code[p] = 0
+            best[p], best_code[p] = current[p], 0
         code = 0
         for step in range(1, 1 << (size - low)):
             bit = step & -step

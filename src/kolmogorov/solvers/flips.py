@@ -56,14 +56,9 @@ def multi_start(gram, moment, start, seeds, n_starts, stop, x):
     """
     rows, size = x.shape
     for row in range(rows):
-        s = gram[row]
-        v = moment[row]
-        state = seeds[row]
-        least = np.inf
-        trial = np.empty(size)
-        slope = np.empty(size)
+        s, v, state, least = gram[row], moment[row], seeds[row], np.inf
+        trial, slope, noise = np.empty(size), np.empty(size), np.empty(size)
         # What rounding can do to each bit's slope: a smaller gain is none.
-        noise = np.empty(size)
         for d in range(size):
             total = abs(s[d, d]) + 2.0 * abs(v[d])
             for e in range(size):
@@ -77,14 +72,11 @@ def multi_start(gram, moment, start, seeds, n_starts, stop, x):
                     trial[d] = start[row, d] if attempt == 0 else 0.0
             refresh(s, v, trial, slope)
             while not stopped(stop):
-                best = 0.0
-                one = -1
+                best, one, two = 0.0, -1, -1
                 for d in range(size):
                     change = (1.0 - 2.0 * trial[d]) * slope[d] + noise[d]
                     if change < best:
-                        best = change
-                        one = d
-                two = -1
+                        best, one = change, d
                 if one < 0:
                     for d in range(size):
                         sd = 1.0 - 2.0 * trial[d]
@@ -93,9 +85,7 @@ def multi_start(gram, moment, start, seeds, n_starts, stop, x):
                             se = 1.0 - 2.0 * trial[e]
                             change = alone + se * (slope[e] + 2.0 * sd * s[d, e]) + noise[e]
                             if change < best:
-                                best = change
-                                one = d
-                                two = e
+                                best, one, two = change, d, e
                 if one < 0:
                     break
                 flip(s, trial, slope, one)

@@ -19,9 +19,7 @@ def threshold(matrix, a):
     size = n - 1
     if size < 2:
         return 0.0
-    trace = 0.0
-    squares = 0.0
-    absolute = 0.0
+    trace = squares = absolute = 0.0
     for i in range(n):
         trace += matrix[i, i]
         for j in range(n):
@@ -72,9 +70,7 @@ def tridiagonalise(matrix, start, delta, reorthogonalised, basis, diagonal, off)
 def ritz_pairs(matrix, a, reorthogonalised, start):
     """Return Ritz values and Ritz vectors (as columns) of a symmetric matrix; `a` sets the threshold."""
     n = matrix.shape[0]
-    basis = np.empty((n, n))
-    diagonal = np.empty(n)
-    off = np.empty(n + 1)
+    basis, diagonal, off = np.empty((n, n)), np.empty(n), np.empty(n + 1)
     m, _ = tridiagonalise(matrix, start, threshold(matrix, a), reorthogonalised, basis, diagonal, off)
     small = np.zeros((m, m))
     for j in range(m):

@@ -28,15 +28,13 @@ def normal_equations(indptr, indices, values, weights, factors, first, last, rid
     size = factors.shape[1]
     weighted = weights.size > 0
     for row in range(first, last):
-        g = gram[row - first]
-        m = moment[row - first]
+        g, m = gram[row - first], moment[row - first]
         for d in range(size):
             for e in range(size):
                 g[d, e] = 0.0
             g[d, d] = ridge
             m[d] = ridge * centre[d]
-        begin = indptr[row]
-        end = indptr[row + 1]
+        begin, end = indptr[row], indptr[row + 1]
         # Four partners at a time: each entry of g is loaded and stored once for four products.
         whole = begin + 4 * ((end - begin) // 4)
         for k in range(begin, whole, 4):
@@ -52,9 +50,8 @@ def normal_equations(indptr, indices, values, weights, factors, first, last, rid
                 for e in range(size):
                     g[d, e] += (a0 * f0[e] + a1 * f1[e]) + (a2 * f2[e] + a3 * f3[e])
         for k in range(whole, end):
-            f = factors[indices[k]]
+            f, p = factors[indices[k]], values[k]
             w = weights[k] if weighted else 1.0
-            p = values[k]
             for d in range(size):
                 a = w * f[d]
                 m[d] += a * p
@@ -73,8 +70,7 @@ def binary_normal_equations(indptr, indices, values, bits, first, last, ridge, c
     word = np.empty(size, dtype=np.uint64)
     count = np.empty((size, size), dtype=np.int64)
     for row in range(first, last):
-        g = gram[row - first]
-        m = moment[row - first]
+        g, m = gram[row - first], moment[row - first]
         for d in range(size):
             m[d] = 0.0
             for e in range(d + 1):
@@ -84,9 +80,7 @@ def binary_normal_equations(indptr, indices, values, bits, first, last, ridge, c
             for d in range(size):
                 word[d] = np.uint64(0)
             for k in range(begin, end):
-                b = bits[indices[k]]
-                p = values[k]
-                place = np.uint64(k - begin)
+                b, p, place = bits[indices[k]], values[k], np.uint64(k - begin)
                 for d in range(size):
                     bit = (b >> np.uint64(d)) & np.uint64(1)
                     word[d] |= bit << place
@@ -141,17 +135,6 @@ def keep_better(gram, moment, previous, x, values):
         values[row] = new
 
 
-@kernel
-def certify(gram, moment, x, tol, gaps, bounds, converged):
-    """Turn the gaps of convex problems into bounds, and tell which are below `tol` times the largest square."""
-    for row in range(x.shape[0]):
-        scale = 1e-300
-        for d in range(x.shape[1]):
-            scale = max(scale, gram[row, d, d])
-        converged[row] = gaps[row] <= tol * scale
-        bounds[row] = value(gram[row], moment[row], x[row]) - 2.0 * gaps[row]
-
-
 def rounding_allowances(gram: Floats, moment: Floats) -> Floats:
     """Bound each row's rounding error of its value over {0,1}^D, so that lower bounds stay below every value."""
     sums: Floats = 2.0 * np.abs(moment).sum(axis=1) + np.abs(gram).sum(axis=(1, 2))
@@ -163,8 +146,7 @@ def pair_products(theta, psi, users, items, out):
     """Write theta[users[k]] . psi[items[k]] to out[k]."""
     size = theta.shape[1]
     for k in range(users.size):
-        t = theta[users[k]]
-        f = psi[items[k]]
+        t, f = theta[users[k]], psi[items[k]]
         total = 0.0
         for d in range(size):
             total += t[d] * f[d]

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from kolmogorov._support.jit import kernel
-from kolmogorov._support.typing import Counts, Floats
+from kolmogorov._support.typing import Floats
 from kolmogorov.solvers.contract import Certified
 from kolmogorov.solvers.rows import binary_normal_equations, keep_better, normal_equations
 from kolmogorov.solvers.stopping import stop_cell, stopped
@@ -46,11 +46,11 @@ def normalise(t):
 
 
 @kernel
-def frank_wolfe(gram, moment, x, tol, max_iter, gaps, iterations):
+def frank_wolfe(gram, moment, x, tol, max_iter, stop, gaps, iterations):
     """Step from each row of `x` towards the best vertex, by exact line search, until the gap is below `tol`.
 
     The gap g^T x - min(g) bounds half the distance to the optimal value from above. `tol` is relative to the size of
-    the row's data, the largest diagonal entry of its Gram matrix.
+    the row's data, the largest diagonal entry of its Gram matrix. No step begins once `stop`, int64[1], is set.
     """
     rows, size = x.shape
     for row in range(rows):
@@ -70,7 +70,7 @@ def frank_wolfe(gram, moment, x, tol, max_iter, gaps, iterations):
                 if g[d] < g[i]:
                     i = d
             gap = inner - g[i]
-            if gap <= tol * scale or steps >= max_iter:
+            if gap <= tol * scale or steps >= max_iter or stopped(stop):
                 break
             curvature = q[i, i] - 2.0 * (g[i] + w[i]) + square
             step = 1.0
@@ -104,25 +104,20 @@ class FrankWolfe(Certified):
     max_iter: int = 1_000
 
     name = "frank_wolfe"
-
-    def _descend(self, gram: Floats, moment: Floats, x: Floats, gaps: Floats, iterations: Counts) -> None:
-        frank_wolfe(gram, moment, x, self.tol, self.max_iter, gaps, iterations)
+    descent = staticmethod(frank_wolfe)
 
 
 # --- pairwise ---------------------------------------------------------------------------------------------------------
 
 
 @kernel
-def pairwise_row(q, w, t, tol, max_iter):
+def pairwise_row(q, w, t, tol, max_iter, stop):
     """Move mass between pairs of coordinates of one row, exactly; return the last gap and the number of moves.
 
     Receiver i has the smallest gradient; the giver j is the one whose exact step lowers the value most.
     """
     size = t.size
-    g = np.empty(size)
-    diagonal = np.empty(size)
-    step = np.empty(size)
-    gain = np.empty(size)
+    g, diagonal, step, gain = np.empty(size), np.empty(size), np.empty(size), np.empty(size)
     scale = 1e-300
     for d in range(size):
         diagonal[d] = q[d, d]
@@ -142,14 +137,12 @@ def pairwise_row(q, w, t, tol, max_iter):
             if g[d] < g[i]:
                 i = d
         gap = inner - g[i]
-        if gap <= tol * scale or steps >= max_iter:
+        if gap <= tol * scale or steps >= max_iter or stopped(stop):
             if fresh:
                 break
             fresh = True
             continue
-        lowest = g[i]
-        own = diagonal[i]
-        line = q[i]
+        lowest, own, line = g[i], diagonal[i], q[i]
         for d in range(size):
             slope = max(g[d] - lowest, 0.0)
             curvature = max(own + diagonal[d] - 2.0 * line[d], 1e-300)
@@ -176,10 +169,10 @@ def pairwise_row(q, w, t, tol, max_iter):
 
 
 @kernel
-def pairwise_descent(gram, moment, x, tol, max_iter, gaps, iterations):
+def pairwise_descent(gram, moment, x, tol, max_iter, stop, gaps, iterations):
     """Run pairwise descent on every row; arguments as in `frank_wolfe`."""
     for row in range(x.shape[0]):
-        gap, steps = pairwise_row(gram[row], moment[row], x[row], tol, max_iter)
+        gap, steps = pairwise_row(gram[row], moment[row], x[row], tol, max_iter, stop)
         gaps[row] = max(gap, 0.0)
         iterations[row] = steps
 
@@ -198,9 +191,7 @@ class Pairwise(Certified):
 
     name = "pairwise"
     exact = True
-
-    def _descend(self, gram: Floats, moment: Floats, x: Floats, gaps: Floats, iterations: Counts) -> None:
-        pairwise_descent(gram, moment, x, self.tol, self.max_iter, gaps, iterations)
+    descent = staticmethod(pairwise_descent)
 
 
 # --- the active set ---------------------------------------------------------------------------------------------------
@@ -224,16 +215,14 @@ def solve_on_support(q, w, support, count, factor, first, second, y):
             else:
                 factor[a, a] = np.sqrt(total)
     for a in range(count):
-        left = w[support[a]]
-        right = 1.0
+        left, right = w[support[a]], 1.0
         for k in range(a):
             left -= factor[a, k] * first[k]
             right -= factor[a, k] * second[k]
         first[a] = left / factor[a, a]
         second[a] = right / factor[a, a]
     for a in range(count - 1, -1, -1):
-        left = first[a]
-        right = second[a]
+        left, right = first[a], second[a]
         for k in range(a + 1, count):
             left -= factor[k, a] * first[k]
             right -= factor[k, a] * second[k]
@@ -250,20 +239,14 @@ def active_set(gram, moment, x, tol, max_iter, stop, gaps, iterations):
     """Solve on a support, drop what turns negative, add what would gain, until nothing does.
 
     A row whose matrix is singular on a support, or that takes more than `max_iter` rounds, is finished by
-    pairwise descent; no round begins once `stop`, int64[1], is set. Other arguments as in `frank_wolfe`.
+    pairwise descent. Arguments as in `frank_wolfe`.
     """
     rows, size = x.shape
-    support = np.empty(size, dtype=np.int64)
-    factor = np.empty((size, size))
-    first = np.empty(size)
-    second = np.empty(size)
-    y = np.empty(size)
-    g = np.empty(size)
-    inside = np.empty(size, dtype=np.bool_)
+    support, inside = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.bool_)
+    factor, first, second = np.empty((size, size)), np.empty(size), np.empty(size)
+    y, g = np.empty(size), np.empty(size)
     for row in range(rows):
-        q = gram[row]
-        w = moment[row]
-        t = x[row]
+        q, w, t = gram[row], moment[row], x[row]
         scale = 1e-300
         for d in range(size):
             scale = max(scale, q[d, d])
@@ -279,15 +262,13 @@ def active_set(gram, moment, x, tol, max_iter, stop, gaps, iterations):
             if not solve_on_support(q, w, support, count, factor, first, second, y):
                 break
             # Towards y until a coordinate becomes zero.
-            reach = 1.0
-            leaving = -1
+            reach, leaving = 1.0, -1
             for a in range(count):
                 if y[a] < 0.0:
                     here = t[support[a]]
                     share = here / (here - y[a])
                     if share < reach:
-                        reach = share
-                        leaving = support[a]
+                        reach, leaving = share, support[a]
             for a in range(count):
                 d = support[a]
                 t[d] += reach * (y[a] - t[d])
@@ -307,7 +288,7 @@ def active_set(gram, moment, x, tol, max_iter, stop, gaps, iterations):
             inside[entering] = True
         normalise(t)
         # What pairwise descent finds nothing to do for costs it one look at the gap, which it computes again.
-        gap, steps = pairwise_row(q, w, t, tol, max(max_iter - rounds, 0))
+        gap, steps = pairwise_row(q, w, t, tol, max(max_iter - rounds, 0), stop)
         gaps[row] = max(gap, 0.0)
         iterations[row] = rounds + steps
 
@@ -359,9 +340,7 @@ class ActiveSet(Certified):
     exact = True
     # Every round factors the support again: some ten seconds at this size.
     max_variables = 500
-
-    def _descend(self, gram: Floats, moment: Floats, x: Floats, gaps: Floats, iterations: Counts) -> None:
-        active_set(gram, moment, x, self.tol, self.max_iter, stop_cell(), gaps, iterations)
+    descent = staticmethod(active_set)
 
     def solve_rows(self, table: tuple[Any, ...], first: int, last: int, out: Floats, reached: Floats) -> None:
         """Make the normal equations of some rows, solve them and keep the better point, all in one compiled call.
