@@ -409,7 +409,7 @@ def test_wide_tables_are_what_their_lists_are(tmp_path_factory, cells, sep):
     st.lists(st.text() | st.sampled_from(["yes", "NO", "1,5", "1.5", "2,000", "+", "١", "1e5", "infinity"]), min_size=1)
 )
 def test_any_text_is_a_number_or_an_error_that_names_its_place(texts):
-    for form in (Notation(), Notation.of({"yes": 1, "no": 0}, missing=""), Notation.of(thousands=",")):
+    for form in (Notation(), Notation({"yes": 1, "no": 0}, missing=""), Notation(thousands=",")):
         try:
             place = numbers_of(texts, form).numbers.size - 1
         except UnreadableError as error:
@@ -423,7 +423,7 @@ def test_any_text_is_a_number_or_an_error_that_names_its_place(texts):
 def test_numbers_written_as_in_other_countries(whole, cents, marks):
     decimal, thousands = marks
     text = f"{whole:,}.{cents:02}".replace(",", "T").replace(".", decimal).replace("T", thousands)
-    found = numbers_of([text], Notation.of(decimal=decimal, thousands=thousands)).numbers
+    found = numbers_of([text], Notation(decimal=decimal, thousands=thousands)).numbers
     assert found[0] == float(f"{whole}.{cents:02}")
 
 
@@ -515,5 +515,5 @@ def test_options_are_kept_as_plain_values():
     assert (kept["map"], kept["missing"]) == ({"true": 1.0, "no": 0.0}, ["NA", "9"])
     again = Reading(**kept)
     assert again.to_dict() == kept
-    assert again.notation == told.notation
+    assert again.missing == told.missing
     assert Reading().to_dict() == {}

@@ -243,7 +243,7 @@ def _row_groups(path: str) -> list[int]:
 
 def _read(part: tuple[str, int], told: Reading) -> tuple[PartSummary, tuple[Any, ...]]:
     """Read a row group and check its ratings and weights; its entries have numbers of its own ids."""
-    users, items = (IdColumn(what, told.notation.missing) for what in ("user", "item"))
+    users, items = (IdColumn(what, told.missing) for what in ("user", "item"))
     found = part_of(parquet_source(*part), told, users, items, empty=True)
     weights = found.weights if found.weights.size else None
     extent = told.check(found.ratings, weights, found.place) if found.ratings.size else Extent()

@@ -75,8 +75,8 @@ def read_answers(
     """
     given = dict(locals())
     told = Reading(**{name: given[name] for name in given if name not in ("source", "several")})
-    users, questions = (IdColumn(what, told.notation.missing) for what in ("user", "item"))
-    gone = ["", *told.notation.missing]
+    users, questions = (IdColumn(what, told.missing) for what in ("user", "item"))
+    gone = ["", *told.missing]
     # Of each question who answered it, with what, and the order of its answers where they have one.
     asked: defaultdict[str, tuple[list[Any], list[Any], dict[str, float]]] = defaultdict(lambda: ([], [], {}))
     for table in sources_of(source, sep=sep, encoding=encoding):
@@ -145,7 +145,7 @@ def _numbers(said: NDArray[Any], order: dict[str, float], question: str, told: R
     """Return the answers to a question from 0 to 1 where they have an order; None where they are words."""
     texts, codes = np.unique(said.astype(str), return_inverse=True)
     try:
-        table = np.array([order[t] for t in texts]) if order else numbers_of(texts.tolist(), told.notation).numbers
+        table = np.array([order[t] for t in texts]) if order else numbers_of(texts.tolist(), told).numbers
     except UnreadableError as error:
         # A stray word among numbers is rather one for what is missing.
         if 2 * sum(map(looks_like_number, said.tolist())) > said.size:

@@ -219,13 +219,13 @@ def _has_header(source: TextSource, told: Reading, roles: Sequence[str]) -> bool
     if at >= len(first):
         return True
     below = second[at] if at < len(second) else ""
-    one, other, form = first[at].casefold(), below.casefold(), told.notation
-    if form.map is not None or first[at] in form.missing:
-        return first[at] not in form.missing and one not in (form.map or {})
+    one, other = first[at].casefold(), below.casefold()
+    if told.map is not None or first[at] in told.missing:
+        return first[at] not in told.missing and one not in (told.map or {})
     if one not in PAIR_OF:
         return True
     sure = one in ("yes", "no", "true", "false", "ja", "nein", "wahr", "falsch", "oui", "non")
-    if sure or not other or below in form.missing or PAIR_OF[one] == PAIR_OF.get(other):
+    if sure or not other or below in told.missing or PAIR_OF[one] == PAIR_OF.get(other):
         return False
     if below in ("0", "1") and not any(map(looks_like_number, second[:at])):
         raise DataError(

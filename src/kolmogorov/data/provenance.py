@@ -24,32 +24,20 @@ class Provenance:
 
     Attributes
     ----------
-    kind : str
-        ``"list"``, ``"wide"`` or ``"only yes"``.
-    columns : dict
-        The name of the column of each role.
-    ignored : list of str
-        Columns not used.
-    separator, header, encoding : str, bool, str, or None
-        How a text file is written.
-    decimal : {".", ","} or None
-        What stands before decimals, where there are any.
-    words : dict
-        Words that were read, and the numbers that they became.
-    points : str
-        The ratings, such as "1 to 5 by 0.5".
-    scale : str
-        How ratings become probabilities.
-    n_records, n_missing, n_repeats : int
-        Records read, values left out as missing, and records of a pair that had one before.
-    duplicates : str
-        What was done with repeated pairs.
+    kind, columns, ignored : str, dict, list
+        ``"list"``, ``"wide"`` or ``"only yes"``; the name of the column of each role; the columns not used.
+    separator, header, encoding, decimal : str or bool, or None
+        How a text file is written; what stands before decimals, where there are any.
+    words, points, scale : dict, str, str
+        Words that were read, and the numbers that they became; the ratings, such as "1 to 5 by 0.5"; how they become
+        probabilities.
+    n_records, n_missing, n_repeats, duplicates : int, int, int, str
+        Records read, values left out as missing, records of a pair that had one before, and what was done with these.
     recipe : dict
         The options of `kolmogorov.read_ratings` that read the next file the same way.
-    name : str
-        What the table is called: the file's name without its ending, or the dataset's; empty where there is none.
-    credit : str
-        Who made it and under which licence, where that has to be said.
+    name, credit : str
+        What the table is called: the file's name without its ending, or the dataset's; who made it and under which
+        licence, where that has to be said.
 
     Examples
     --------

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from functools import reduce
 from itertools import islice
 from pathlib import Path
@@ -52,7 +52,7 @@ _RULES |= dict.fromkeys(("wide", "implicit"), BOOLEAN)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reading(Terms):
+class Reading(Terms, Notation):
     """What a reader is told, checked; each is said in `read_ratings`."""
 
     user: Any = None
@@ -65,19 +65,15 @@ class Reading(Terms):
     keep: Any = None
     ignore: Any = ()
     implicit: bool = False
-    map: Mapping[Any, float] | None = None
-    missing: Any = ()
-    decimal: str = "auto"
-    thousands: str | None = None
     scale: str = "table"
     encoding: str = "auto"
     titles: Any = None
     #: Names that columns had in another file; they go before usual ones, where there are any such columns.
     known: Mapping[str, Any] = field(default_factory=dict, repr=False)
-    notation: Notation = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        super().__post_init__()
+        Terms.__post_init__(self)
+        Notation.__post_init__(self)
         check_parameters("Reading", vars(self), _RULES)
         role = next((role for role in ("item", "value", "weight") if self.asked[role] is not None), None)
         if self.wide and role:
@@ -90,7 +86,6 @@ class Reading(Terms):
             if columns and not self.wide:
                 raise ParameterError(f"{name} goes only with a wide table. A list ignores other columns anyway.")
             vars(self)[name] = columns
-        vars(self)["notation"] = Notation.of(self.map, self.missing, self.decimal, self.thousands)
 
     @property
     def asked(self) -> dict[str, Any]:
@@ -106,9 +101,8 @@ class Reading(Terms):
         """Return what differs from the defaults as plain values, for a file; titles are no part of it."""
         defaults = {option.name: option.default for option in fields(self) if option.init}
         given = {name: getattr(self, name) for name in defaults if name not in ("titles", "known")}
-        given |= {"map": self.notation.map, "missing": list(self.notation.missing) or ()}
-        given |= {"ignore": list(self.ignore) or (), "keep": None if self.keep is None else list(self.keep)}
-        return {name: value for name, value in given.items() if value != defaults[name]}
+        changed = {name: value for name, value in given.items() if value != defaults[name]}
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in changed.items()}
 
     @classmethod
     def of_recipe(cls, recipe: Mapping[str, Any], given: Mapping[str, Any]) -> Reading:
@@ -316,9 +310,8 @@ def records_of(source: Source, told: Reading, users: IdColumn, items: IdColumn) 
     ignored = [str(name) for k, name in enumerate(names) if k not in used and str(name)] if source.named else []
     kind = "wide" if told.wide else "list" if values else "only yes"
 
-    form = told.notation
-    found = [ValueColumn(form, name=text) for _, text in zip(values, texts, strict=False)]
-    mass = ValueColumn(Notation(None, (), form.decimal, form.thousands), "weight") if "weight" in at else None
+    found = [ValueColumn(told, name=text) for _, text in zip(values, texts, strict=False)]
+    mass = ValueColumn(Notation(decimal=told.decimal, thousands=told.thousands), "weight") if "weight" in at else None
     own: list[NDArray[np.int32]] = []
     titles: dict[int, str] = {}
     beside = {role: k for role, k in at.items() if role != "value"}
@@ -380,13 +373,14 @@ def _finished(part: Part) -> Floats:
 
 def _finish_wide(part: Part, told: Reading) -> None:
     """Find the values of a wide table, whose columns write decimals alike."""
-    every, form = [text for column in part.columns for text in column.texts()], told.notation
+    every = [text for column in part.columns for text in column.texts()]
     if any("," in text for text in every):
         with suppress(UnreadableError):
             shared = list(dict.fromkeys(filter(looks_like_number, every)))
-            decimal = numbers_of(shared, Notation(None, form.missing, form.decimal)).decimal
+            decimal = numbers_of(shared, Notation(missing=told.missing, decimal=told.decimal)).decimal
             for column in part.columns:
-                column.form = replace(column.form, decimal=decimal or form.decimal)
+                form = column.form
+                column.form = Notation(form.map, form.missing, decimal or form.decimal, form.thousands)
     for column in part.columns:
         try:
             found = column.finish(part.source.place, part.columns)
@@ -418,7 +412,7 @@ def read_pairs(path: Any, told: Reading) -> tuple[list[str], list[str]]:
 
 def gathered(sources: Sequence[Source], told: Reading) -> Observations:
     """Read sources into memory: three numbers of 32 bits for each record, and every distinct text once."""
-    users, items = (IdColumn(what, told.notation.missing) for what in ("user", "item"))
+    users, items = (IdColumn(what, told.missing) for what in ("user", "item"))
     parts = [part_of(source, told, users, items) for source in sources]
     extents = [told.check(part.ratings, part.weights if part.weights.size else None, part.place) for part in parts]
     extent = reduce(Extent.joined, extents)

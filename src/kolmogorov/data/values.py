@@ -53,35 +53,35 @@ class UnreadableError(ValueError):
 class Notation:
     """How values are written: what words mean, what is missing, the decimal separator, and the one of thousands."""
 
-    map: Mapping[str, float] | None = None
-    missing: tuple[str, ...] = ()
+    map: Mapping[Any, float] | None = None
+    missing: Any = ()
     decimal: str = "auto"
     thousands: str | None = None
 
-    @classmethod
-    def of(cls, map: Any = None, missing: Any = (), decimal: str = "auto", thousands: Any = None) -> Notation:
-        """Check what people hand in."""
+    def __post_init__(self) -> None:
+        decimal, mark, given, marks = self.decimal, self.thousands, self.map, self.missing
         if decimal not in ("auto", ".", ","):
             raise ParameterError(f"decimal must be 'auto', '.' or ',', got {decimal!r}.")
-        if thousands is not None:
-            if not isinstance(thousands, str) or len(thousands) != 1 or thousands.isalnum() or thousands in "+-":
-                raise ParameterError(f"thousands must be one character that is no digit, got {thousands!r}.")
-            decimal = decimal if decimal != "auto" else "," if thousands == "." else "."
-            if thousands == decimal:
-                raise ParameterError(f"thousands and decimal cannot both be {thousands!r}.")
-        marks = (missing,) if isinstance(missing, (str, Real)) else missing
+        if mark is not None:
+            if not isinstance(mark, str) or len(mark) != 1 or mark.isalnum() or mark in "+-":
+                raise ParameterError(f"thousands must be one character that is no digit, got {mark!r}.")
+            decimal = decimal if decimal != "auto" else "," if mark == "." else "."
+            if mark == decimal:
+                raise ParameterError(f"thousands and decimal cannot both be {mark!r}.")
+        marks = (marks,) if isinstance(marks, (str, Real)) else marks
         if not isinstance(marks, Iterable) or not all(isinstance(mark, (str, Real)) for mark in marks):
-            raise ParameterError(f"missing must be texts that stand for a missing value, got {missing!r}.")
-        if map is not None and not (isinstance(map, Mapping) and map):
-            raise ParameterError(f"map must give a number for each value, got {map!r}.")
+            raise ParameterError(f"missing must be texts that stand for a missing value, got {marks!r}.")
+        if given is not None and not (isinstance(given, Mapping) and given):
+            raise ParameterError(f"map must give a number for each value, got {given!r}.")
         meanings: dict[str, float] = {}
-        for key, number in (map or {}).items():
+        for key, number in (given or {}).items():
             if isinstance(number, str) or not is_finite(number):
                 raise ParameterError(f"map must give a finite number for each value, got {number!r} for {key!r}.")
             text = text_of(key).casefold()
             if meanings.setdefault(text, float(number)) != float(number):
                 raise ParameterError(f"map gives two numbers for {text!r}; capitals make no difference.")
-        return cls(meanings or None, tuple(dict.fromkeys(text_of(mark) for mark in marks)), decimal, thousands)
+        texts = tuple(dict.fromkeys(map(text_of, marks)))
+        vars(self).update(map=meanings or None, missing=texts, decimal=decimal)
 
 
 def text_of(value: Any) -> str:
