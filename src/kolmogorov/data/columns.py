@@ -89,11 +89,6 @@ def candidates(names: Sequence[Any], role: str) -> list[int]:
     """Return the columns with a usual name for a role, of the best tier in which there are any.
 
     A name of several words counts by its words, where no column has the usual name itself.
-
-    Examples
-    --------
-    >>> candidates(["when", "stars", "user_id", "user"], "user"), candidates(["rating_avg", "my_rating"], "value")
-    ([2], [0, 1])
     """
     known = [plain(name) for name in names]
     for tier in _USUAL[role]:
@@ -106,13 +101,7 @@ def candidates(names: Sequence[Any], role: str) -> list[int]:
 
 
 def usual_columns(names: Sequence[Any], known: Mapping[str, Any] | None = None) -> dict[str, int]:
-    """Return user, item and value by the names `known` for them, else by their usual names where one column has one.
-
-    Examples
-    --------
-    >>> usual_columns(["when", "stars", "user_id", "Movie ID"])
-    {'user': 2, 'item': 3, 'value': 1}
-    """
+    """Return user, item and value by the names `known` for them, else by their usual names where one column has one."""
     found = {role: at[0] for role in ROLES if len(at := candidates(names, role)) == 1}
     told = {role: name for role, name in (known or {}).items() if role in ROLES and name in names}
     return found | {role: list(names).index(name) for role, name in told.items()}
@@ -338,12 +327,6 @@ def strange_columns(low: Floats, high: Floats, cells: NDArray[Any], words: NDArr
 
     A column of yes and no beside others is strange, and one that lies far above them. Where half of the columns or more
     begin (or end) at the same number, that is an end of the scale, and whatever lies beyond it is strange.
-
-    Examples
-    --------
-    >>> many = np.full(3, 30)
-    >>> strange_columns(np.array([1.0, 1, 18]), np.array([5.0, 5, 61]), many, many < 0).tolist()
-    [False, False, True]
     """
     sure = cells >= _TELLING
     bits = (low == 0.0) & (high == 1.0) & (sure | words)

@@ -122,13 +122,7 @@ class Provenance:
 
 
 def points_of(found: Floats, low: float, high: float) -> str:
-    """Say which ratings there are, from the distinct ones; none where they are too many.
-
-    Examples
-    --------
-    >>> points_of(np.array([1.0, 2.5, 4.0, 4.5]), 1.0, 4.5), points_of(np.empty(0), 0.0, 9.5)
-    ('1 to 4.5 by 0.5', '0 to 9.5')
-    """
+    """Say which ratings there are, from the distinct ones; none where they are too many."""
     said = f"{low:g} to {high:g}" if low != high else f"{low:g}"
     # The step is the largest of these that all ratings are multiples of, counted from the smallest.
     for step in (1.0, 0.5, 0.25, 0.1) if found.size > 1 else ():

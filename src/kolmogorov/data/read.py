@@ -272,16 +272,16 @@ class Part:
     #: Keys of the users of all rows, later of all ratings. The same of items; first of the columns of a wide table.
     users: NDArray[np.int32]
     items: NDArray[np.int32]
+    #: Of all rows, later of all ratings; maybe none.
+    weights: Floats
     #: One, or one for each item of a wide table, or none where every line is a yes.
     columns: list[ValueColumn]
-    mass: ValueColumn | None
     titles: Mapping[int, str]
     #: Columns by role; roles of those that have no usual name and were not named; and what is said of all this.
     at: Mapping[str, int]
     guessed: set[str]
     about: Mapping[str, Any]
     ratings: Floats = field(default_factory=lambda: np.empty(0))
-    weights: Floats = field(default_factory=lambda: np.empty(0))
     #: Of each row, or of each cell of a wide table, whether it is a rating.
     kept: NDArray[np.bool_] = field(default_factory=lambda: np.empty(0, bool))
 
@@ -334,13 +334,13 @@ def records_of(source: Source, told: Reading, users: IdColumn, items: IdColumn) 
     source.check(text for side in (users, items) for text in side.texts)
     sides = [np.concatenate(parts) if parts else np.empty(0, np.int32) for parts in (own, partner)]
     about = {"kind": kind, "columns": columns, "ignored": ignored, **source.written}
-    return Part(source, sides[0], sides[1], found, mass, titles, at, guessed, about)
+    weights = np.empty(0) if mass is None else mass.finish(source.place)
+    return Part(source, sides[0], sides[1], weights, found, titles, at, guessed, about)
 
 
 def part_of(source: Source, told: Reading, users: IdColumn, items: IdColumn, *, empty: bool = False) -> Part:
     """Read the ratings of one source, which is refused where nothing is in it, unless it may be `empty`."""
     part = records_of(source, told, users, items)
-    weights = np.empty(0) if part.mass is None else part.mass.finish(source.place)
     if told.wide:
         _finish_wide(part, told)
         table = np.stack([column.numbers for column in part.columns], axis=1)
@@ -348,27 +348,22 @@ def part_of(source: Source, told: Reading, users: IdColumn, items: IdColumn, *, 
         row, item = np.nonzero(part.kept)
         part.users, part.items, part.ratings = part.users[row], part.items[item], table[part.kept]
     else:
-        table = _finished(part)
+        try:
+            table = part.columns[0].finish(source.place) if part.columns else np.ones(part.users.size)
+        except DataError:
+            if "value" in part.guessed and source.named:
+                refuse_text(source, part.at)
+            raise
         part.kept = ~np.isnan(table) & (part.users >= 0) & (part.items >= 0)
         # Nothing is copied where nothing is missing.
         chosen = slice(None) if part.kept.all() else part.kept
         part.users, part.items, part.ratings = part.users[chosen], part.items[chosen], table[chosen]
-        part.weights = weights[chosen] if weights.size else weights
+        part.weights = part.weights[chosen] if part.weights.size else part.weights
     if not empty and not part.ratings.size:
         if part.kept.size:
             raise DataError(f"{source.place(0)} and all others: every value is missing. Nothing is left to read.")
         raise nothing_there("here")
     return part
-
-
-def _finished(part: Part) -> Floats:
-    """Return the values of a list."""
-    try:
-        return part.columns[0].finish(part.source.place) if part.columns else np.ones(part.users.size)
-    except DataError:
-        if "value" in part.guessed and part.source.named:
-            refuse_text(part.source, part.at)
-        raise
 
 
 def _finish_wide(part: Part, told: Reading) -> None:

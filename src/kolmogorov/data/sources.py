@@ -20,7 +20,7 @@ import weakref
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -121,7 +121,12 @@ class TextSource(Source):
             # What can be read once only is copied; the copy goes with the source.
             folder = tempfile.mkdtemp()
             weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
-            self._file = _copied(path, Path(folder, "input"))
+            self._file = Path(folder, "input")
+            if self.path == "-" and (sys.stdin is None or getattr(sys.stdin, "closed", False)):
+                raise DataError("Standard input is closed. Name a file, or pipe lines in.")
+            stdin = nullcontext(getattr(sys.stdin, "buffer", sys.stdin))
+            with stdin if self.path == "-" else open_binary(path) as raw, self._file.open("wb") as out:
+                shutil.copyfileobj(raw, out)
         with self._opened() as plain:
             start = plain.read(_LOOKED_AT)
         for magic, (what, call) in _FOREIGN.items():
@@ -150,15 +155,21 @@ class TextSource(Source):
         for above, line in enumerate(self.lines()):
             if above > _BLANK_LINES:
                 raise DataError(f"{self.name} begins with more than {_BLANK_LINES:,} blank lines.")
-            if found := _EXCEL.fullmatch(line.strip()):
+            if said := _EXCEL.fullmatch(line.strip()):
                 # Excel writes the separator into a line of its own.
-                sep = found[1] if sep == "auto" else sep
+                sep = said[1] if sep == "auto" else sep
             elif line.strip():
                 break
         else:
             raise EmptyDataError(f"{self.name} is empty.")
         self.first_line, self._above = line.strip(), above
-        self.separator = separator_of(line) if sep == "auto" else sep.replace("\\t", "\t")
+        if sep == "auto":
+            found = [separator for separator in _SEPARATORS if separator in line] or [WHITESPACE]
+            if found[0] == ",":
+                # A comma may stand before decimals.
+                found = [s for s in found[1:] if line.count(s) >= max(2, line.count(","))] or found
+            sep = found[0]
+        self.separator = sep.replace("\\t", "\t")
         if self.separator not in ("::", WHITESPACE) and (len(self.separator) != 1 or self.separator in '\n\r"'):
             raise DataError(f"sep must be one character, '::' or 'whitespace', got {self.separator!r}.")
 
@@ -310,21 +321,6 @@ class TextSource(Source):
         )
 
 
-def separator_of(line: str) -> str:
-    """Tell what separates the fields of a line.
-
-    Examples
-    --------
-    >>> separator_of("1::661::3"), separator_of("1,661,3"), separator_of("1;661;3,5"), separator_of("1 661 3")
-    ('::', ',', ';', 'whitespace')
-    """
-    found = [separator for separator in _SEPARATORS if separator in line]
-    if found and found[0] == ",":
-        # A comma may stand before decimals.
-        found = [s for s in found[1:] if line.count(s) >= max(2, line.count(","))] or found
-    return found[0] if found else WHITESPACE
-
-
 def first_separator(line: str) -> str:
     """Tell what separates the first field from the others, which may hold any other separator."""
     return min((s for s in _SEPARATORS if s in line), key=line.find, default=WHITESPACE)
@@ -356,18 +352,6 @@ def open_binary(path: Any) -> BinaryIO:
         raise DataError(f"There is no file {path}.") from None
     except OSError as error:
         raise DataError(f"{path} cannot be opened: {error.strerror}.") from None
-
-
-def _copied(path: Any, copy: Path) -> Path:
-    """Copy standard input or a pipe to a file."""
-    if str(path) == "-" and (sys.stdin is None or getattr(sys.stdin, "closed", False)):
-        raise DataError("Standard input is closed. Name a file, or pipe lines in.")
-    raw = getattr(sys.stdin, "buffer", sys.stdin) if str(path) == "-" else open_binary(path)
-    with copy.open("wb") as out:
-        shutil.copyfileobj(raw, out)
-    if str(path) != "-":
-        raw.close()
-    return copy
 
 
 def unpacked(raw: BinaryIO, name: str) -> BinaryIO:

@@ -252,13 +252,7 @@ def _advised(texts: list[str], known: Mapping[str, float]) -> str:
 
 
 def grades_of(words: Sequence[str]) -> dict[str, float | None]:
-    """Guess a number for each answer: its own ("2 - disagree"), its place among words of grades, yes and no.
-
-    Examples
-    --------
-    >>> grades_of(["agree", "disagree", "strongly agree"]), grades_of(["1 - no way", "2: fine"])
-    ({'agree': 2.0, 'disagree': 1.0, 'strongly agree': 3.0}, {'1 - no way': 1.0, '2: fine': 2.0})
-    """
+    """Guess a number for each answer: its own ("2 - disagree"), its place among words of grades, yes and no."""
     folded = {word: word.casefold() for word in words}
     numbered = {word: _NUMBERED.fullmatch(text) for word, text in folded.items()}
     if all(numbered.values()):

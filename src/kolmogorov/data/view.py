@@ -245,16 +245,9 @@ def nothing_there(purpose: str) -> DataError:
 
 
 def counting_order(codes: NDArray[Any], n_codes: int) -> NDArray[Any]:
-    """Return the stable sorting permutation of integers in [0, n_codes).
-
-    SciPy's conversion of a matrix with one entry per row from row order to column order is a counting
-    sort in compiled code, and all that is needed here.
-
-    Examples
-    --------
-    >>> counting_order(np.array([2, 0, 2, 1]), 3).tolist()
-    [1, 3, 0, 2]
-    """
+    """Return the stable sorting permutation of integers in [0, n_codes)."""
+    # SciPy's conversion of a matrix with one entry per row from row order to column order is a counting sort in
+    # compiled code, and all that is needed here.
     from scipy.sparse import csr_array
 
     index = np.int32 if max(codes.size, n_codes) < 2**31 else np.int64

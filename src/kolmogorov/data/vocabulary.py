@@ -22,17 +22,12 @@ if TYPE_CHECKING:
 #: Texts that are looked at for one like a wrong id, and those among them that are compared letter by letter: a million
 #: take half a second, and people do not wait for longer.
 _MOST_TEXTS, _MOST_COMPARED = 1_000_000, 3_000
-_WHOLE = re.compile(r"0|-?[1-9][0-9]{0,17}").fullmatch
+#: Tells a whole number as it is usually written.
+is_whole = re.compile(r"0|-?[1-9][0-9]{0,17}").fullmatch
 
 
 def id_text(cell: Any) -> str | None:
-    """Return an id as text, or None where it cannot be one.
-
-    Examples
-    --------
-    >>> id_text(196), id_text(196.0), id_text(" 0196 "), id_text(19.6), id_text(True)
-    ('196', '196', '0196', None, None)
-    """
+    """Return an id as text, or None where it cannot be one."""
     if isinstance(cell, str):
         return cell.strip()
     if isinstance(cell, (float, np.floating)):
@@ -103,11 +98,6 @@ def in_order(texts: Iterable[str], what: str = "") -> list[str]:
             f"lines out, say missing={odd[0]!r}."
         )
     return sorted(found) if odd else sorted(found, key=int)
-
-
-def is_whole(text: str) -> bool:
-    """Tell a whole number as it is usually written."""
-    return _WHOLE(text) is not None
 
 
 class IdColumn(dict[Any, int]):
