@@ -31,11 +31,16 @@ def test_a_fit_says_what_it_understood(shell, files, tmp_path):
     beside = ("--users", files / "people.csv", "--items", files / "films.csv")
     found = shell("fit", files / "ratings.csv", *beside, *SHORT, "-o", out)
     assert found.exit_code == 0, found.output
-    for said in ("30 of 30 users", "18 of 18 items", "left out: 'title'", "2 rows are of ids of items"):
+    for said in (
+        "30 of 30 users",
+        "18 of 18 items",
+        "left out: 'title'",
+        "2 items without ratings: placed by what is known of them",
+    ):
         assert said in found.stderr
     model = km.load(out)
-    new = pd.DataFrame({"item": [18, 19], "genres": ["Drama", "War"]})
-    drama, war = model.predict([0] * 2, new, output="rating")
+    new = pd.DataFrame({"item": [28, 29], "genres": ["Drama", "War"]})
+    drama, war = model.update(items=new).predict([0] * 2, [28, 29], output="rating")
     assert war > drama + 1.0
 
 
@@ -81,7 +86,7 @@ def test_verbs_know_new_ones_by_files(shell, files, model):
     assert found.exit_code == 0, found.output
     rows = [line.split(",") for line in found.stdout.splitlines()]
     ratings = [float(row[rows[0].index("rating")]) for row in rows[1:]]
-    loaded = km.load(model).introduce(users=files / "new_people.csv", items=files / "new_films.csv")
+    loaded = km.load(model).update(users=files / "new_people.csv", items=files / "new_films.csv")
     np.testing.assert_allclose(ratings, loaded.predict([200, 201, 5], [101, 100, 101], output="rating"), atol=1e-3)
     listed = shell("recommend", model, 5, "--items", files / "new_films.csv", "--top", 30, "--format", "csv")
     assert {"100", "101"} <= {line.split(",")[0] for line in listed.stdout.splitlines()}

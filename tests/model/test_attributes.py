@@ -1,8 +1,9 @@
 """Attributes of users and items: learned beside answers, and all there is of those who were not observed."""
 
+from copy import copy
+
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 
 import kolmogorov as km
@@ -28,14 +29,20 @@ def cold():
 
 
 @pytest.fixture(scope="module")
-def model(planted, cold):
-    return fitted(planted.table(items=cold), users=planted.users, items=planted.items)
+def known(planted, cold):
+    """Return what is known of the items that were rated."""
+    return planted.items[~planted.items["item"].isin(cold)]
+
+
+@pytest.fixture(scope="module")
+def model(planted, cold, known):
+    return fitted(planted.table(items=cold), users=planted.users, items=known)
 
 
 def test_new_items_are_placed_by_their_attributes(planted, cold, model):
     users = np.arange(120)
     frame = planted.items.set_index("item").loc[cold]
-    found = model.introduce(items=frame)
+    found = copy(model).update(items=frame)
     assert planted.error(grid(found, users, cold), users, cold) < 0.5
     # Those that were observed are where they were.
     before, after = (grid(each, users, np.arange(20)) for each in (model, found))
@@ -47,30 +54,28 @@ def test_new_items_are_placed_by_their_attributes(planted, cold, model):
 
 def test_new_users_are_placed_by_their_attributes(planted):
     new = np.arange(90, 120)
-    model = fitted(planted.table(users=new), users=planted.users)
+    there = planted.users["user"].isin(new)
+    model = fitted(planted.table(users=new), users=planted.users[~there])
     items = np.arange(90)
-    found = model.introduce(users=planted.users[planted.users["user"].isin(new)])
+    found = copy(model).update(users=planted.users[there])
     assert planted.error(grid(found, new, items), new, items) < 0.6
 
 
-def test_frames_stand_in_the_place_of_ids(planted, cold, model):
-    order = [80, 71, 75]
-    frame = pl.from_pandas(planted.items.set_index("item").loc[order].reset_index())
-    found = model.introduce(items=frame)
-    np.testing.assert_array_equal(model.predict(3, frame), found.predict([3] * 3, order))
-    mean, deviation = model.predict(3, frame, return_std=True)
-    assert mean.shape == deviation.shape == (3,)
-    assert (deviation > 0.01).all()
-    low, high = model.predict_interval(3, frame, of="probability")
-    np.testing.assert_array_equal((low, high), found.predict_interval(3, order, of="probability"))
-    people = pd.DataFrame({"user": [500], "job": ["nurse"], "age": [None]})
-    assert model.predict(people, frame).shape == (3,)
-    assert model.predict(people, [1, 2]).shape == (2,)
+def test_fit_places_whom_only_the_frames_have(planted, cold, model):
+    at_once = fitted(planted.table(items=cold), users=planted.users, items=planted.items)
+    later = copy(model).update(items=planted.items.set_index("item").loc[cold])
+    for users, items in ((np.arange(120), cold), (np.arange(120), np.arange(70))):
+        np.testing.assert_array_equal(grid(at_once, users, items), grid(later, users, items))
+    one = km.KolmogorovModel(4, random_state=0).fit(planted.table(items=cold), items=planted.items)
+    assert np.isin(cold.astype(str), one.items_.ids).all()
+    assert planted.error(grid(one, np.arange(120), cold), np.arange(120), cold) < 0.5
+    low, high = at_once.predict_interval([3] * 3, [80, 71, 75], of="probability")
+    assert (high - low > 0.01).all()
 
 
 def test_intervals_of_new_items_hold_new_ratings(planted, cold, model):
     users = np.flatnonzero(planted.users["user"] >= 0)
-    found = model.introduce(items=planted.items.set_index("item").loc[cold])
+    found = copy(model).update(items=planted.items.set_index("item").loc[cold])
     rows, columns = np.nonzero(~np.isnan(planted.ratings[:, cold]))
     low, high = found.predict_interval(users[rows], cold[columns])
     ratings = planted.ratings[:, cold][rows, columns]
@@ -92,10 +97,9 @@ def test_rows_of_the_table_without_ratings_are_placed_at_once(planted, cold):
 
 def test_attributes_are_saved_with_the_model(planted, cold, model, tmp_path):
     model.save(tmp_path / "m.km")
-    again = km.load(tmp_path / "m.km")
     frame = planted.items.set_index("item").loc[cold]
-    np.testing.assert_array_equal(again.predict(3, frame), model.predict(3, frame))
-    found = model.introduce(items=frame)
+    again, found = (each.update(items=frame) for each in (km.load(tmp_path / "m.km"), copy(model)))
+    np.testing.assert_array_equal(again.predict(3, cold), found.predict(3, cold))
     found.save(tmp_path / "more.km")
     more = km.load(tmp_path / "more.km")
     users = np.arange(120)
@@ -135,7 +139,7 @@ def test_what_cannot_be_done_is_told(planted, model):
     table = planted.table()
     plain = fitted(table)
     with pytest.raises(DataError, match=r"no attributes of items. Fit it with them: fit\(X, items=frame\)"):
-        plain.introduce(items=planted.items)
+        copy(plain).update(items=planted.items)
     with pytest.raises(ParameterError, match="attributes for draws"):
         km.KolmogorovModel(4, learn_from="ratings").fit(table, items=planted.items)
 
@@ -156,11 +160,11 @@ def test_yes_and_no(planted, cold):
     model = km.BayesianKolmogorovModel(4, likelihood="bernoulli", **SHORT).fit(
         table, users=planted.users, items=planted.items
     )
-    found = model.introduce(items=planted.items).predict_distribution([1] * 20, cold)
+    found = model.predict_distribution([1] * 20, cold)
     np.testing.assert_allclose(found.sum(axis=1), 1.0)
     users = np.arange(120)
     chances = planted.chances[:, cold]
-    assert np.corrcoef(grid(model.introduce(items=planted.items), users, cold).ravel(), chances.ravel())[0, 1] > 0.6
+    assert np.corrcoef(grid(model, users, cold).ravel(), chances.ravel())[0, 1] > 0.6
 
 
 @pytest.mark.long("chains")

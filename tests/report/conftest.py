@@ -52,7 +52,7 @@ def attributed_model():
     few = Planted(n_users=60, n_items=40, share=0.6)
     draws = BayesianKolmogorovModel(3, n_chains=1, burn_in=15, n_samples=10, random_state=0)
     draws.fit(few.table([59], [39]), users=few.users, items=few.items)
-    return draws.as_model(3).introduce(users=few.users.tail(1), items=few.items.tail(1))
+    return draws.as_model(3).update(users=few.users.tail(1), items=few.items.tail(1))
 
 
 @pytest.fixture(scope="session")

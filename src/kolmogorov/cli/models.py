@@ -102,7 +102,7 @@ def load_with_events(path: str, titles: str | None, otherwise: str, *, lists: bo
     With `lists` a model of lists will do, too.
     """
     from kolmogorov.errors import DataError
-    from kolmogorov.models.event_model import EventModel
+    from kolmogorov.models.base import EventModel
     from kolmogorov.models.lists import ListModel
     from kolmogorov.models.loading import load
 

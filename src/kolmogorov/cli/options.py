@@ -352,10 +352,10 @@ def with_newcomers(model: Any, path: str, options: dict[str, Any]) -> Any:
     files = {side: options[side] for side in ("users", "items") if options[side] is not None}
     if not files:
         return model
-    if not hasattr(model, "introduce"):
+    if not hasattr(model, "fold_in"):
         raise DataError(f"{path} holds a {type(model).__name__}, which knows no attributes.")
     doing(f"Reading {' and '.join(files.values())}")
-    return model.introduce(**files)
+    return model.update(**files)
 
 
 newcomer_options = attribute_options(

@@ -324,14 +324,14 @@ class Attributes:
     """What is known of all rows of one side of a table.
 
     `values`, float64[n_rows, n_columns], are the blocks of the `columns` side by side; a row that the frame does not
-    have is 0 everywhere and not `known`. `n_ignored` rows of the frame are of ids that the table does not have, and
+    have is 0 everywhere and not `known`. `newcomers` are those of the frame that the table does not have, and
     `left_out` says of each column that cannot be used why. `id_name` is the column that the ids are in.
     """
 
     columns: tuple[Attribute, ...]
     values: Floats
     known: NDArray[np.bool_]
-    n_ignored: int = 0
+    newcomers: Newcomers | None = None
     left_out: dict[str, str] = field(default_factory=dict)
     id_name: str = ""
 
@@ -347,22 +347,18 @@ class Attributes:
         found = [f"Attributes of {known}, ids in {self.id_name!r}: {read}."]
         if self.left_out:
             found.append(f"Columns of {side} that are left out: {_why(self.left_out)}.")
-        if self.n_ignored:
-            rows = "1 row is of an id" if self.n_ignored == 1 else f"{self.n_ignored:,} rows are of ids"
-            found.append(f"{rows} of {side} that the table does not have, and ignored.")
+        if self.newcomers is not None:
+            n = len(self.newcomers.ids)
+            found.append(f"{n:,} {side[:-1] if n == 1 else side} without ratings: placed by what is known of them.")
         return found
 
 
 @dataclass(frozen=True, eq=False)
 class Newcomers:
-    """Ids, and what is known of each in columns of attributes: float64[n, n_columns].
-
-    `order`, int64[n], are the numbers of the ids in the order in which they were given.
-    """
+    """Ids, and what is known of each in columns of attributes: float64[n, n_columns]."""
 
     ids: Vocabulary
     values: Floats
-    order: Rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -381,8 +377,18 @@ class TableAttributes:
 
         return cls(side(users, ids[0], "users"), side(items, ids[1], "items"))
 
+    @property
+    def newcomers(self) -> tuple[Newcomers | None, Newcomers | None]:
+        """Users and items that only the frames have."""
+        users, items = (None if side is None else side.newcomers for side in (self.users, self.items))
+        return users, items
+
     def __bool__(self) -> bool:
         return self.users is not None or self.items is not None
+
+
+#: Where there are no frames.
+NOTHING_KNOWN = TableAttributes()
 
 
 def read_attributes(raw: Any, ids: Vocabulary, side: Side, *, tell: bool = True) -> Attributes:
@@ -405,27 +411,28 @@ def read_attributes(raw: Any, ids: Vocabulary, side: Side, *, tell: bool = True)
             left_out[name] = str(error)
             continue
         columns.append(column)
-        blocks.append(column.encode(known))
+        blocks.append(column.encode(cells))
     if not columns:
         why = _why(left_out)
         raise DataError(f"No column of {side!r} can be used{f': {why}' if why else ': there is only one'}.")
     values, known_rows = np.zeros((len(ids), sum(block_sizes(columns)))), np.zeros(len(ids), dtype=bool)
-    values[rows[here]], known_rows[rows[here]] = np.concatenate(blocks, axis=1), True
-    n_ignored = len(theirs) - here.size
-    found = Attributes(tuple(columns), values, known_rows, n_ignored, left_out, sheet.id_name)
+    encoded, new = np.concatenate(blocks, axis=1), rows < 0
+    values[rows[here]], known_rows[rows[here]] = encoded[here], True
+    newcomers = Newcomers(Vocabulary(theirs.ids[new]), encoded[new]) if new.any() else None
+    found = Attributes(tuple(columns), values, known_rows, newcomers, left_out, sheet.id_name)
     if tell:
         first, *others = found.lines(side)
         notice(first)
         if left_out:
             warn(f"Columns of {side!r} that are left out: {_why(left_out)}.", KolmogorovWarning)
-        if n_ignored:
+        if newcomers is not None:
             notice(others[-1])
     return found
 
 
 def described(raw: Any, columns: tuple[Attribute, ...], side: Side) -> Newcomers:
     """Return the ids of a frame and what it says of them, in the columns that were learned; all else is missing."""
-    ids, order, sheet = _numbered(raw, side)
+    ids, _, sheet = _numbered(raw, side)
     missing = [column.name for column in columns if column.name not in sheet.cells]
     if len(missing) == len(columns):
         raise DataError(
@@ -443,7 +450,7 @@ def described(raw: Any, columns: tuple[Attribute, ...], side: Side) -> Newcomers
             said.append(f"{len(strange):,} of {column.name!r} (such as {strange[0][:_SHOWN]!r}, {what})")
     if said:
         warn(f"Cells of {side!r} that say nothing to the model: {', '.join(said)}.", KolmogorovWarning)
-    return Newcomers(ids, values, order)
+    return Newcomers(ids, values)
 
 
 def ids_of(raw: Any, side: Side) -> list[Any]:

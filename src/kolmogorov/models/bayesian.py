@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from copy import copy
 from dataclasses import replace
 from typing import Any, Literal, Self
 
@@ -32,14 +31,12 @@ from kolmogorov.draws.posterior import Posterior, coverage, probability_interval
 from kolmogorov.draws.sampler import SamplingProgress, drawn, drawn_again
 from kolmogorov.errors import DataError, ParameterError
 from kolmogorov.gpu.cuda import Cuda
+from kolmogorov.models.base import COMMON_RULES, OUTPUT, Auto, EventModel, Output, lengths, seed_for
 from kolmogorov.models.diagnostics import agreement, by_chain, for_arviz
-from kolmogorov.models.event_model import COMMON_RULES, Auto, EventModel, lengths
 from kolmogorov.models.ids import Unknown, pair_rows
 from kolmogorov.models.kolmogorov import KolmogorovModel
 from kolmogorov.models.learning import Psi, is_auto
-from kolmogorov.models.recommender import Output
 from kolmogorov.models.tables import learnable
-from kolmogorov.models.updating import seed_for
 
 #: Chains are enough when more would take less than this share of the squared error away, of ratings and of answers,
 #: whose log loss feels it twice as much. `benchmarks/spread.py` shows errors and seconds.
@@ -173,7 +170,7 @@ class BayesianKolmogorovModel(EventModel):
             Attributes, one row for each id: numbers, booleans, categories, lists of categories (also "a|b|c"). Ids are
             in the column with a usual name for them, in an index with a name or with texts, or in the first column.
             Cells may be missing, and so may ids. How much each attribute is believed is learned. A column that cannot
-            be used is named in a warning. Users and items without ratings are placed by their attributes.
+            be used is named in a warning. Who and what has no ratings is placed by attributes.
         test : Observations, optional
             Held-out data, on which the running error is shown.
 
@@ -192,6 +189,7 @@ class BayesianKolmogorovModel(EventModel):
             if not isinstance(test, Observations):
                 raise DataError(f"'test' must be Observations, got {type(test).__name__}.")
             check_any(test, "to test on")
+        known = TableAttributes.read(users, items, (table.users, table.items))
         found, _ = drawn(
             self._plan(table),
             table,
@@ -200,9 +198,9 @@ class BayesianKolmogorovModel(EventModel):
             self._on_draw,
             test=None if test is None else test.rescaled(table.scale),
             max_seconds=None if self.max_seconds is None else float(self.max_seconds),
-            known=TableAttributes.read(users, items, (table.users, table.items)),
+            known=known,
         )
-        self._adopt(found)
+        self._adopt(self._introduced(found, *known.newcomers))
         notice(f"{found.n_events} events, {convergence_of(found).line}")
         return self
 
@@ -249,17 +247,16 @@ class BayesianKolmogorovModel(EventModel):
         Parameters
         ----------
         users, items, output, unknown
-            As in `KolmogorovModel.predict`. Where both are given, a data frame in the place of ids introduces users or
-            items by their attributes, one for each of its rows: see `introduce`.
+            As in `KolmogorovModel.predict`.
         return_std : bool
             Also return the standard deviation over draws, in the same units.
         """
         if not return_std:
             return super().predict(users, items, output=output, unknown=unknown)
-        check_parameters("predict", {"output": output}, {"output": one_of(("probability", "rating"))})
-        model, users, items = self._met(users, items)
-        rows, single = pair_rows(model.fitted_, users, items, unknown)
-        mean, deviation = model.fitted_.moments(*rows)
+        check_is_fitted(self)
+        check_parameters("predict", {"output": output}, OUTPUT)
+        rows, single = pair_rows(self.fitted_, users, items, unknown)
+        mean, deviation = self.fitted_.moments(*rows)
         mean = self._in_units(mean, output)
         deviation = deviation * (self.scale_.span if output == "rating" else 1.0)
         return (float(mean[0]), float(deviation[0])) if single else (mean, deviation)
@@ -290,10 +287,10 @@ class BayesianKolmogorovModel(EventModel):
             {"level": level, "of": of},
             {"level": between(0.0, 1.0), "of": one_of(("rating", "probability"))},
         )
-        model, users, items = self._met(users, items)
-        rows, single = pair_rows(model.fitted_, users, items, unknown)
+        check_is_fitted(self)
+        rows, single = pair_rows(self.fitted_, users, items, unknown)
         interval = probability_interval if of == "probability" else rating_interval
-        low, high = interval(model.fitted_, *rows, float(level))
+        low, high = interval(self.fitted_, *rows, float(level))
         return (float(low[0]), float(high[0])) if single else (low, high)
 
     def evaluate(
@@ -382,11 +379,8 @@ class BayesianKolmogorovModel(EventModel):
         self._distilled = self._read = None
         return super()._adopt(fitted)
 
-    def _knowing(self, users: Newcomers | None, items: Newcomers | None) -> Self:
-        found = copy(self)._adopt(introduced(self.fitted_, users, items))
-        # Those who are placed by attributes have no part in it.
-        found._distilled = self._distilled
-        return found
+    def _introduced(self, fitted: Posterior, users: Newcomers | None, items: Newcomers | None) -> Posterior:
+        return fitted if users is None and items is None else introduced(fitted, users, items)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -219,6 +219,21 @@ def pair_rows(known: Trained, users: Any, items: Any, unknown: Unknown) -> tuple
     return (rows[0].copy(), rows[1].copy()), one_user and one_item
 
 
+def pairs_of(given: Any) -> tuple[Any, Any]:
+    """Return the users and the items of pairs: of Observations, a frame, or a sequence of them."""
+    if isinstance(given, Observations):
+        return given.users.ids[given.user_rows()], given.items.ids[given.item_rows()]
+    frame = pair_frame(given)
+    if frame is not None:
+        return frame.users, frame.items
+    plain = np.iterable(given) and not isinstance(given, (str, bytes, dict))
+    listed = list(given) if plain else []
+    pairs = [() if isinstance(pair, (str, bytes)) or not np.iterable(pair) else tuple(pair) for pair in listed]
+    if not plain or any(len(pair) != 2 for pair in pairs):
+        raise DataError("'remove' must be pairs of a user and an item, such as [('ann', 'tea')].")
+    return [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+
+
 def _sides(known: Trained, observations: Observations, unknown: Unknown) -> tuple[Rows, Rows]:
     """Return the model's row of every user and of every item of some observations."""
     strangers = Strangers(unknown)

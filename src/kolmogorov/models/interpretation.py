@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from sklearn.utils.validation import check_is_fitted
 
-from kolmogorov.data.sources import is_table
 from kolmogorov.errors import DataError
 from kolmogorov.models.ids import Unknown
 
@@ -111,7 +110,6 @@ class Interpretation(Reading):
     """Methods that put a fitted model into words and pictures; draws are read by the one model that stands for them."""
 
     _has_draws: ClassVar[bool]
-    _met: Callable[[Any, Any], tuple[Any, Any, Any]]
 
     @property
     def plot(self) -> Pictures:
@@ -129,18 +127,12 @@ class Interpretation(Reading):
         one model that they are read by; the last difference is what their average says beyond it.
 
         An id without training observations is an error; with ``unknown="average"`` the average user or item is
-        explained in its place, with a warning. A data frame of one row introduces a new user or item by its attributes,
-        and those that moved the prediction are named.
+        explained in its place, with a warning. Of those whom attributes place, the attributes that moved the prediction
+        are named.
         """
         from kolmogorov.interpret.explanation import explain
 
         check_is_fitted(self)
-        if is_table(user) or is_table(item):
-            model, users, items = self._met(user, item)
-            if (is_table(user) and len(users) != 1) or (is_table(item) and len(items) != 1):
-                raise DataError("explain takes one user and one item: a data frame must have one row.")
-            one = [side[0] if is_table(given) else side for side, given in ((users, user), (items, item))]
-            return model.explain(*one, unknown=unknown, likes=likes)  # type: ignore[no-any-return]
         return explain(self.fitted_, self._one_model, user, item, unknown, likes)
 
     def event_attributes(self, *, sure: bool = True) -> Any:

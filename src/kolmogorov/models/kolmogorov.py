@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from copy import copy
 from dataclasses import replace
 from numbers import Integral
 from pathlib import Path
@@ -28,7 +27,7 @@ from kolmogorov._support.validation import (
     real,
 )
 from kolmogorov.cluster.dask import Dask
-from kolmogorov.data.attributes import Newcomers
+from kolmogorov.data.attributes import NOTHING_KNOWN, Newcomers, TableAttributes
 from kolmogorov.data.changes import Change
 from kolmogorov.data.observations import Observations, check_trainable, liked
 from kolmogorov.data.view import View
@@ -44,10 +43,9 @@ from kolmogorov.draws.posterior import Posterior
 from kolmogorov.draws.sampler import drawn_from
 from kolmogorov.errors import ConvergenceWarning, ParameterError
 from kolmogorov.gpu.cuda import Cuda
-from kolmogorov.models.event_model import COMMON_RULES, Auto, EventModel, lengths
+from kolmogorov.models.base import COMMON_RULES, Auto, EventModel, lengths, seed_for
 from kolmogorov.models.learning import Execution, Psi, descended, is_auto, short_draws, why_ratings
 from kolmogorov.models.tables import learned_table
-from kolmogorov.models.updating import seed_for
 from kolmogorov.solvers import RowSolver, resolve
 from kolmogorov.solvers.registry import usual
 
@@ -291,8 +289,8 @@ class KolmogorovModel(EventModel):
         y : None
             Ignored; there because scikit-learn's pipelines pass it.
         users, items : data frame or path, optional
-            Attributes, as for `BayesianKolmogorovModel.fit`, for the draws that complete the table. New users and items
-            are placed by them: see `introduce`.
+            Attributes, as for `BayesianKolmogorovModel.fit`, for the draws that complete the table. Who and what
+            has no ratings is placed by them.
 
         After Ctrl-C the best so far is kept, where there is anything, with a warning and `interrupted_` set.
         """
@@ -319,12 +317,12 @@ class KolmogorovModel(EventModel):
             search = self._search(n_events, _SWEEPS, _STARTS, keep_interrupted)
             fitted, self.interrupted_ = descended(table, execution, self._problem(n_events), search)
             return self._adopt(fitted)
-        cut_short = False
+        known, cut_short = TableAttributes.read(*beside, (table.users, table.items)), False
         if drawn is None:
-            drawn, cut_short = self._drawn(table, execution, keep_interrupted, beside)
+            drawn, cut_short = self._drawn(table, execution, keep_interrupted, known)
         fitted, interrupted = self._distilled(drawn, keep_interrupted)
         self.interrupted_ = interrupted or cut_short
-        return self._adopt(fitted)
+        return self._adopt(self._introduced(fitted, *known.newcomers))
 
     def _size(self, table: Any) -> int:
         """Return the number of events of a model of a table."""
@@ -368,7 +366,7 @@ class KolmogorovModel(EventModel):
         )
 
     def _drawn(
-        self, table: Observations, execution: Execution, keep_interrupted: bool, beside: tuple[Any, Any] = (None, None)
+        self, table: Observations, execution: Execution, keep_interrupted: bool, known: TableAttributes = NOTHING_KNOWN
     ) -> tuple[Posterior | AveragedDescents, bool]:
         """Draw; return the draws, and whether Ctrl-C ended them early. Where only yes is recorded descents do it."""
         table.rows.check_intact()
@@ -377,12 +375,12 @@ class KolmogorovModel(EventModel):
         found: Posterior | AveragedDescents
         seed = base_seed(self.random_state)
         if only_yes:
-            _refuse_attributes(beside, "a table in which only yes is recorded is completed without chains")
+            _refuse_attributes((known.users, known.items), "where only yes is recorded there are no chains")
             weight = usual_weight(len(table), table.n_users * table.n_items)
             weight = weight if is_auto(self.unobserved) else float(self.unobserved)
             found, interrupted = averaged_descents(table, weight, seed, self.n_jobs, self._on_sweep, keep_interrupted)
         else:
-            given = (table, seed, self.n_jobs, execution, beside)
+            given = (table, seed, self.n_jobs, execution, known)
             found, interrupted = short_draws(*given, self._on_draw, keep_interrupted)
         if interrupted:
             warn("Interrupted while the table was completed; what was done so far is used.", ConvergenceWarning)
@@ -482,9 +480,10 @@ class KolmogorovModel(EventModel):
             )
         self._problem(1 if is_auto(self.n_events) else int(self.n_events))
 
-    def _knowing(self, users: Newcomers | None, items: Newcomers | None) -> Self:
-        problem = self._problem(self.fitted_.n_events, quick=True)
-        return copy(self)._adopt(introduced(self.fitted_, users, items, problem))
+    def _introduced(self, fitted: Fitted, users: Newcomers | None, items: Newcomers | None) -> Fitted:
+        if users is None and items is None:
+            return fitted
+        return introduced(fitted, users, items, self._problem(fitted.n_events, quick=True))
 
 
 def _refuse_attributes(beside: tuple[Any, Any], why: str) -> None:

@@ -61,19 +61,15 @@ def short_draws(
     seed: int,
     n_jobs: int | None,
     execution: Execution,
-    beside: tuple[Any, Any],
+    known: TableAttributes,
     on_draw: Any,
     keep_interrupted: bool,
 ) -> tuple[Posterior, bool]:
-    """Draw by a few short chains; return the draws, and whether Ctrl-C ended them early.
-
-    `beside` are frames of attributes of users and of items.
-    """
+    """Draw by a few short chains; return the draws, and whether Ctrl-C ended them early."""
     likelihood, guess = likelihood_of(table), suited(table, answers=False)
     sizes = short(table, told_apart(table, guess.n_events, guess.n_features, n_jobs))
     grid = level_grid("auto", table, likelihood, sizes.n_events)
     plan = Plan(**vars(sizes), likelihood=likelihood, levels=grid)
-    known = TableAttributes.read(*beside, (table.users, table.items))
     return drawn(plan, table, seed, execution, on_draw, known=known, keep_interrupted=keep_interrupted)
 
 

@@ -5,7 +5,6 @@ The ridge of links, the weight of blanks and the balance of the two are chosen b
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from functools import cache, partial
@@ -16,31 +15,28 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from kolmogorov._support.progress import says_stop
 from kolmogorov._support.seeds import base_seed, generator
-from kolmogorov._support.threads import Threads, one_blas_thread, thread_count
+from kolmogorov._support.threads import Threads, one_blas_thread
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov._support.validation import AUTO, BOOLEAN, CALLBACK, LARGEST_RIDGE, Requirement, integer, one_of, real
 from kolmogorov.data import Observations
 from kolmogorov.data.changes import Change
 from kolmogorov.data.view import View
 from kolmogorov.descent import placing
-from kolmogorov.descent.engine import Sweep
 from kolmogorov.descent.files import Arrays, Parts, Schema
 from kolmogorov.descent.fitted import Fitted, Trained
 from kolmogorov.descent.implicit import averaged_descents
 from kolmogorov.descent.problem import usual_weight
 from kolmogorov.errors import DataError, InvariantError
-from kolmogorov.models.ids import Unknown, known_part
+from kolmogorov.models.base import Recommender
+from kolmogorov.models.ids import Unknown
 from kolmogorov.models.interpretation import ListInterpretation
 from kolmogorov.models.kolmogorov import KolmogorovModel
 from kolmogorov.models.learning import why_ratings
 from kolmogorov.models.links import ItemTable, Links, closed_form, gram_of, links_of
 from kolmogorov.models.metrics import list_scores
-from kolmogorov.models.ranking import Askers, best_items
-from kolmogorov.models.recommender import Rank, Recommender
+from kolmogorov.models.ranking import best_items
 from kolmogorov.models.tables import learnable, table_of
-from kolmogorov.models.updating import Updating
 
 Auto = Literal["auto"]
 #: The smallest weight of a blank: with none there is nothing to learn. By judgement, as the most neighbours.
@@ -176,7 +172,7 @@ class FittedLists(Trained):
 # --- the model ----------------------------------------------------------------------------------------------------
 
 
-class ListModel(ListInterpretation, Updating, Recommender):
+class ListModel(ListInterpretation, Recommender):
     """Learn lists from a table in which only yes is recorded: clicks, purchases, visits.
 
     A user's score of an item is a balance of two parts. Links say what follows from what: each item is regressed on all
@@ -355,17 +351,12 @@ class ListModel(ListInterpretation, Updating, Recommender):
         items = ItemTable.of(table.rows, table.n_items)
         return links_of(items, items.ridges(settings.ridge, settings.growth), self.neighbours, dealer)
 
-    def _guests(self, observations: Observations, rank: Rank) -> Askers:
-        known = known_part(self.fitted_, observations.rescaled(self.fitted_.scale))
-        view = placing.view_of(self.fitted_.events, known, "users")
-        ids = observations.users.ids.tolist()
-        theta = self._new_thetas(view)
-
+    def _said_of(self, view: View, theta: Floats) -> Callable[[slice, float | None], Floats]:
         def said(part: slice, lower: float | None) -> Floats:
             with one_blas_thread():
-                return self.fitted_.of_rows(view, np.arange(len(ids))[part], theta[part])
+                return self.fitted_.of_rows(view, np.arange(len(theta))[part], theta[part])
 
-        return Askers(ids, np.arange(len(ids)), view, said, self._lower(rank))
+        return said
 
     def _new_thetas(self, view: View) -> Floats:
         model = self._events_model(self.fitted_.settings.unobserved)
@@ -374,25 +365,7 @@ class ListModel(ListInterpretation, Updating, Recommender):
     def _completed(self, X: Any) -> Floats:
         check_is_fitted(self)
         view = placing.view_of(self.fitted_.events, table_of(self, X, reset=False), "users")
-        rows = np.arange(view.indptr.size - 1)
-        with one_blas_thread():
-            return np.clip(self.fitted_.of_rows(view, rows, self._new_thetas(view)), 0.0, 1.0)
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        thread_count(self.n_jobs)
-
-    def _on_sweep(self, sweep: Sweep) -> bool:
-        if self.verbose:
-            sys.stderr.write(f"sweep {sweep.sweep:3d}  objective {sweep.objective:.6g}  rmse {sweep.rmse:.4f}\n")
-        return self.callback is not None and says_stop(self.callback(sweep))
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.allow_nan = True
-        tags.input_tags.positive_only = True
-        return tags
+        return np.clip(self._said_of(view, self._new_thetas(view))(slice(None), None), 0.0, 1.0)
 
 
 # --- settings by lists of held-out entries ------------------------------------------------------------------------

@@ -17,10 +17,10 @@ from kolmogorov.descent.fitted import Fitted
 from kolmogorov.draws.levels import NEARLY_SURE
 from kolmogorov.draws.posterior import Posterior
 from kolmogorov.errors import InvariantError
+from kolmogorov.models.base import NOT_STORED
 from kolmogorov.models.bayesian import BayesianKolmogorovModel
 from kolmogorov.models.kolmogorov import KolmogorovModel
 from kolmogorov.models.lists import FittedLists, ListModel
-from kolmogorov.models.recommender import NOT_STORED
 from kolmogorov.solvers import resolve
 
 _CLASSES: dict[str, Any] = {cls.__name__: cls for cls in (KolmogorovModel, BayesianKolmogorovModel, ListModel)}

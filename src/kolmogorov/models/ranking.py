@@ -54,28 +54,33 @@ class Askers:
     seen: View
     #: For a part of them the probabilities of all items; with a share, what all but this share of the draws exceed.
     said: Callable[[slice, float | None], Floats]
-    #: The share by whose bounds lists are ordered; None where they are ordered by probabilities.
-    lower: float | None
     #: The lists of all at once, or None, given whose observations are left out, counts, the length and the least count.
     elsewhere: Callable[[Rows, NDArray[np.int64], int, int], Lists | None] | None = None
     #: Scores held at once.
     room: int = 1 << 22
 
-    def columns(self, fitted: Trained, n: int, min_count: int | None, *, exclude_seen: bool) -> dict[str, NDArray[Any]]:
-        """Return everybody's n best items as columns: whose list, the item, its probability and so on."""
+    def columns(
+        self, fitted: Trained, n: int, min_count: int | None, lower: float | None = None, *, exclude_seen: bool
+    ) -> dict[str, NDArray[Any]]:
+        """Return everybody's n best items as columns: whose list, the item, its probability and so on.
+
+        With `lower` lists are ordered by what all but this share of the draws exceed.
+        """
         ids = np.array(self.ids, dtype=object)
         rows = self.rows if exclude_seen else np.full_like(self.rows, self.seen.indptr.size - 1)
         least = least_count(fitted.item_counts, n, min_count)
         counts = fitted.item_counts if min_count is not None else _with_placed(fitted, least)
         parts = []
-        for first, (chosen, probability, lower) in self._lists(rows, counts, n, least):
+        for first, (chosen, probability, bound) in self._lists(rows, counts, n, least, lower):
             there = chosen >= 0
             columns = {"user": ids[first + np.nonzero(there)[0]]}
             columns |= as_columns(fitted, chosen[there], probability[there])
-            parts.append(columns if lower is None else columns | {"lower": lower[there]})
+            parts.append(columns if bound is None else columns | {"lower": bound[there]})
         return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]} if parts else {}
 
-    def _lists(self, rows: Rows, counts: NDArray[np.int64], n: int, least: int) -> Iterator[tuple[int, Lists]]:
+    def _lists(
+        self, rows: Rows, counts: NDArray[np.int64], n: int, least: int, lower: float | None
+    ) -> Iterator[tuple[int, Lists]]:
         """Yield the number of the first of some people, and their lists: so few that their scores fit into memory."""
         found = None if self.elsewhere is None else self.elsewhere(rows, counts, n, least)
         if found is not None:
@@ -84,10 +89,10 @@ class Askers:
         some = max(1, self.room // max(counts.size, 1))
         for first in range(0, len(self.ids), some):
             part = slice(first, first + some)
-            scores = [self.said(part, lower) for lower in dict.fromkeys((None, self.lower))]
+            scores = [self.said(part, bound) for bound in dict.fromkeys((None, lower))]
             chosen = best(scores[-1], rows[part], self.seen, counts, n, least)
             shown = [np.take_along_axis(score, np.maximum(chosen, 0), axis=1) for score in scores]
-            yield first, (chosen, shown[0], shown[1] if self.lower is not None else None)
+            yield first, (chosen, shown[0], shown[1] if lower is not None else None)
 
 
 def _with_placed(fitted: Trained, least: int) -> NDArray[np.int64]:

@@ -21,10 +21,10 @@ from kolmogorov.data import Observations
 from kolmogorov.data.observations import check_trainable
 from kolmogorov.descent.problem import usual_weight
 from kolmogorov.errors import ConvergenceWarning, DataError, ParameterError
+from kolmogorov.models.base import Recommender
 from kolmogorov.models.kolmogorov import KolmogorovModel
 from kolmogorov.models.learning import why_ratings
 from kolmogorov.models.metrics import POPULARITY, guess_scores, popularity_scores
-from kolmogorov.models.recommender import Recommender
 
 #: Numbers of events for tables with at most so many entries; these grids are by judgement.
 _EVENTS = ((2_000, (2, 4, 8)), (300_000, (4, 8, 16)), (float("inf"), (8, 16, 24)))

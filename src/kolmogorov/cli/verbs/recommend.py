@@ -22,8 +22,8 @@ from kolmogorov.cli.options import (
 )
 
 if TYPE_CHECKING:
+    from kolmogorov.models.base import Rank
     from kolmogorov.models.ids import Unknown
-    from kolmogorov.models.recommender import Rank
 
 
 @click.command("recommend", cls=Verb)
