@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from kolmogorov._support.seeds import row_seeds
 from kolmogorov._support.threads import Threads, one_blas_thread
 from kolmogorov._support.typing import Floats, Rows
-from kolmogorov._support.validation import check_array, check_bounded
+from kolmogorov._support.validation import check_bounded
 from kolmogorov.data import Observations, Vocabulary
 from kolmogorov.data.attributes import Attribute, Newcomers, block_sizes
 from kolmogorov.data.changes import with_ids, without_ids
@@ -37,6 +37,8 @@ _RIDGE = 1e-6
 _NOBODY = 1e-9
 
 
+#: Where the columns of attributes are in arrays that have them; slopes have one more, the mean.
+_OF_COLUMNS = {"slopes": -2, "drawn": -2, "effects": -2, "values": -1}
 Side = Literal["users", "items"]
 
 
@@ -72,6 +74,17 @@ class _Stored:
         found = tuple(Attribute.from_dict(column) for column in columns)
         return cls(found, **{name: arrays[f"{side}_attribute_{name}"] for name in cls.ARRAYS})
 
+    def validate(self, side: Side, n_rows: int) -> None:
+        """Raise `InvariantError` where this does not belong to so many rows; a schema has compared the other sizes."""
+        n_columns, rows = sum(block_sizes(self.columns)), vars(self)["rows"]
+        for name in self.ARRAYS.keys() - {"rows"}:
+            numbers, axis = getattr(self, name), _OF_COLUMNS.get(name)
+            if axis is not None and numbers.shape[axis] != n_columns + (name == "slopes"):
+                raise InvariantError(f"the attributes of {side} have {n_columns} columns, and {name} {numbers.shape}")
+            check_bounded(f"the attributes of {side}", numbers)
+        if rows.size and not ((rows[1:] > rows[:-1]).all() and rows[0] >= 0 and rows[-1] < n_rows):
+            raise InvariantError(f"the {side} that are placed by attributes are not those of the table")
+
 
 @dataclass(frozen=True, eq=False)
 class Attributed(_Stored):
@@ -106,25 +119,6 @@ class Attributed(_Stored):
         for row, own in enumerate(values.astype(np.float32)):
             found[:, row] = self.slopes[:, 0] + (own[:, None] * self.slopes[:, 1:]).sum(axis=1)
         return found
-
-    def validate(self, side: Side, n_draws: int, n_rows: int, size: int) -> None:
-        """Raise `InvariantError` where this does not belong to draws of such sizes."""
-        n_columns = sum(block_sizes(self.columns))
-        check_array(f"what attributes of {side} say", self.slopes, np.float32, (n_draws, 1 + n_columns, size))
-        check_array(f"what attributes of {side} may say", self.drawn, np.float32, (n_draws, n_columns, size))
-        check_array(f"how far {side} are from it", self.apart, np.float32, (n_draws, size))
-        check_array(f"the attributes of {side}", self.values, np.float32, (n_rows, n_columns))
-        n_placed = self.rows.size
-        check_array(f"where {side} are placed", self.centre, np.float32, (n_draws, n_placed, size))
-        for numbers in (self.slopes, self.drawn, self.apart, self.values, self.centre):
-            check_bounded(f"the attributes of {side}", numbers)
-        check_rows(self.rows, side, n_rows)
-
-
-def check_rows(rows: Rows, side: Side, n_rows: int) -> None:
-    """Raise `InvariantError` where rows that are placed by attributes are not rows of the table, in order."""
-    if rows.size and not ((rows[1:] > rows[:-1]).all() and rows[0] >= 0 and rows[-1] < n_rows):
-        raise InvariantError(f"the {side} that are placed by attributes are not those of the table")
 
 
 def moved_rows(rows: Rows, before: Rows) -> tuple[Rows, Rows]:
@@ -210,18 +204,11 @@ class Placing(_Stored):
         stays = ~seen[rows]
         return replace(self, rows=rows[stays], values=self.values[were[stays]])
 
-    def validate(self, side: Side, n_rows: int, size: int) -> None:
-        """Raise `InvariantError` where this does not belong to a model of such sizes."""
-        n_columns = len(self.column_names)
-        check_array(f"what attributes of {side} say", self.slopes, np.float64, (1 + n_columns, size))
-        check_array(f"what attributes of {side} mean", self.effects, np.float64, (3, n_columns, size))
-        check_array(f"how far {side} are apart", self.gram, np.float64, (size, size))
-        check_array(f"the attributes of {side}", self.values, np.float64, (self.rows.size, n_columns))
-        for numbers in (self.slopes, self.effects, self.values, self.gram):
-            check_bounded(f"the attributes of {side}", numbers)
+    def validate(self, side: Side, n_rows: int) -> None:
+        """Raise `InvariantError` where this does not belong to a model of so many rows."""
+        super().validate(side, n_rows)
         if not np.array_equal(self.gram, self.gram.T) or not np.linalg.eigvalsh(self.gram)[0] > 0:
             raise InvariantError(f"distances between {side} are not positive")
-        check_rows(self.rows, side, n_rows)
 
 
 def placing_of(

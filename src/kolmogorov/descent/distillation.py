@@ -36,7 +36,7 @@ from kolmogorov.descent.attributes import Attributed, placing_of
 from kolmogorov.descent.engine import Engine, Run, Search, State, Sweep, solved_rows
 from kolmogorov.descent.fitted import NOISE, Factors, Fitted, Pull
 from kolmogorov.descent.placing import placed
-from kolmogorov.descent.problem import ITEM_SIDE, USER_SIDE, Problem
+from kolmogorov.descent.problem import EXTRA_RATINGS, ITEM_SIDE, SAMPLE, USER_SIDE, Problem
 from kolmogorov.solvers import RowSolver, resolve
 from kolmogorov.solvers.flips import EXACT_LIMIT
 from kolmogorov.solvers.registry import usual
@@ -56,12 +56,6 @@ RANK = 160
 _POWERS = 2
 #: Chances of a yes that are computed together: 16 MB. And the largest table of which all are: 128 MB.
 _BLOCK, CELLS = 1 << 21, 1 << 24
-#: Users and items whose cells stand for a larger one, several times the rank; `benchmarks/one_model.py chances` shows
-#: how near that comes.
-SAMPLE = 1024
-#: Ratings that every user and item counts as having beside its own (`benchmarks/one_model.py choices`, a split that is
-#: not reported); nothing between 0 and 30 is much worse.
-_EXTRA = 10.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +82,7 @@ class CompletedTable:
         for side, (counts, seen) in zip(completion(drawn.factors, dealer), sides, strict=True):
             side = side.copy()
             side[~seen] = side[seen].mean(axis=0)
-            plain = np.where(seen, 1.0 if drawn.unobserved else counts + _EXTRA, 0.0)
+            plain = np.where(seen, 1.0 if drawn.unobserved else counts + EXTRA_RATINGS, 0.0)
             found.append(side)
             weights.append(plain / plain.sum())
         return cls(*found, *weights)

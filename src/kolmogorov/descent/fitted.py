@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from kolmogorov._support.jit import kernel
 from kolmogorov._support.typing import Floats, Rows
-from kolmogorov._support.validation import check_array, check_between, check_bounded, check_positive, check_simplex
+from kolmogorov._support.validation import check_between, check_bounded, check_positive, check_simplex
 from kolmogorov.data import Observations, Scale, Vocabulary
 from kolmogorov.data.observations import least_like
 from kolmogorov.descent.attributes import Attributed, Placing, Side, placed_rows
@@ -495,24 +495,20 @@ class Fitted(Trained):
 
     def validate_numbers(self) -> None:
         """Check that theta is distributions, that psi is bits or chances, and what goes with them."""
-        size = self.theta.shape[-1] if self.theta.ndim else 0
-        if size < 1:
-            raise InvariantError("theta has no events")
-        check_array("theta", self.theta, np.float64, (len(self.users), size))
-        check_array("psi", self.psi, bool if self.psi.dtype == bool else np.float64, (len(self.items), size))
+        if not self.n_events or self.psi.shape[1] != self.n_events:
+            raise InvariantError(f"theta has {self.n_events} events, and psi {self.psi.shape[1]}")
         check_simplex("theta", self.theta)
-        check_array("the noise", self.noise, np.float64, (len(self.users),))
         check_positive("the noise", self.noise)
         if self.learned_from not in ("draws", "ratings"):
             raise InvariantError(f"learned_from is not known: {str(self.learned_from)[:40]!r}")
-        self.user_pull.validate("users", size)
-        self.item_pull.validate("items", size)
+        self.user_pull.validate("users")
+        self.item_pull.validate("items")
         check_simplex("the centre of users", self.user_pull.centre)
         check_between("psi", self.psi, 0.0, 1.0)
         for sweep in self.history:
             sweep.validate()
         for side, placing in self._placings.items():
-            placing.validate(side, len(self.users if side == "users" else self.items), size)
+            placing.validate(side, len(self.users if side == "users" else self.items))
 
 
 def overlap(share: Floats, psi: Floats, item: int) -> Floats:
@@ -548,14 +544,12 @@ class Pull:
         """Return what a file holds of this."""
         return {f"{side}_centre": self.centre, f"{side}_pull": self.strength}
 
-    def validate(self, whose: str, size: int) -> None:
-        """Raise `InvariantError` where this is no pull on rows of some size; for arrays that come from a file."""
-        check_array(f"the centre of {whose}", self.centre, np.float64, (size,))
-        check_array(f"the pull on {whose}", self.strength, np.float64, (size, size))
+    def validate(self, whose: str) -> None:
+        """Raise `InvariantError` where this is no pull; for numbers that come from a file."""
         check_bounded(f"the centre of {whose}", self.centre)
         check_bounded(f"the pull on {whose}", self.strength)
         tolerance = 1e-9 * float(np.abs(self.strength).max())
         if np.abs(self.strength - self.strength.T).max() > tolerance:
             raise InvariantError(f"the pull on {whose} is not symmetric")
-        if np.linalg.eigvalsh(self.strength)[0] < -tolerance * size:
+        if np.linalg.eigvalsh(self.strength)[0] < -tolerance * self.centre.size:
             raise InvariantError(f"the pull on {whose} pushes rows away")

@@ -20,12 +20,9 @@ from kolmogorov._support.typing import Floats
 from kolmogorov.data.observations import Observations
 from kolmogorov.descent.engine import Run, Search, Sweep, threaded_engine
 from kolmogorov.descent.fitted import Counted, Factors
-from kolmogorov.descent.problem import Objective, Problem
+from kolmogorov.descent.problem import ONLY_YES_RIDGES, Objective, Problem
 from kolmogorov.solvers import resolve
 
-#: Ridges on theta and on values, by turns: tables of few yeses and of many do best with one or the other, and most with
-#: both. `benchmarks/only_yes.py` on splits that are not reported.
-_RIDGES = ((30.0, 0.5), (60.0, 1.0))
 #: Sweeps of each descent; by judgement.
 _SWEEPS = 6
 #: Place of a random stream.
@@ -75,7 +72,7 @@ def averaged_descents(
 
     try:
         for number, start in enumerate(starts):
-            objective = Objective(*_RIDGES[number % len(_RIDGES)], "mean", unobserved)
+            objective = Objective(*ONLY_YES_RIDGES[number % len(ONLY_YES_RIDGES)], "mean", unobserved)
             problem = Problem(resolve("simplex", "pairwise"), resolve("ridge", "cholesky"), objective)
             search = Search(size, start, max_iter=_SWEEPS, tol=0.0, on_sweep=told)
             with one_blas_thread(), threaded_engine(Threads(n_jobs), problem, table) as engine:

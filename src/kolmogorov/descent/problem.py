@@ -3,6 +3,8 @@
 Where only yes is recorded, every unobserved entry counts as a no of weight w. A row's Gram matrix is then w times the
 sum over all partners, which is the same for all rows, plus corrections over its observed ones (Hu, Koren, Volinsky
 2008); its moment is that of the observed ones, since a no adds nothing to it.
+
+Here is also all that a benchmark chose for the descent; other constants, by judgement, stand where they are used.
 """
 
 from __future__ import annotations
@@ -19,8 +21,15 @@ from kolmogorov.solvers import RowSolver
 from kolmogorov.solvers.rows import binary_normal_equations, normal_equations
 
 Prior = Literal["mean", "uniform"]
-#: What all unobserved entries weigh by default, for each one observed; chosen in benchmarks/only_yes.py.
-UNOBSERVED_MASS = 8.0
+#: `benchmarks/only_yes.py`, on splits that are not reported: what all unobserved entries weigh by default, for each one
+#: observed; and ridges on theta and on values of descents over tables in which only yes is recorded, by turns: those of
+#: few yeses and of many do best with one or the other, and most with both.
+UNOBSERVED_MASS, ONLY_YES_RIDGES = 8.0, ((30.0, 0.5), (60.0, 1.0))
+#: `benchmarks/one_model.py choices`, a split that is not reported: ratings that every user and item counts as having
+#: beside its own where a completed table is learned from; nothing between 0 and 30 is much worse.
+EXTRA_RATINGS = 10.0
+#: `benchmarks/one_model.py chances`: users and items whose chances of a yes stand for those of a large table.
+SAMPLE = 1024
 
 
 @dataclass(frozen=True, eq=False)

@@ -335,7 +335,7 @@ class Posterior(Trained):
             check_array(f"the prior's {name}", values, np.float64, (n_draws,))
             check_between(f"the prior's {name}", values, LEAST_NUMBER, LARGEST_NUMBER)
         for side, attributed in self._attributed.items():
-            attributed.validate(side, n_draws, len(self.users if side == "users" else self.items), size)
+            attributed.validate(side, len(self.users if side == "users" else self.items))
 
     def _check_answers(self) -> None:
         """Raise `InvariantError` where the answers of the training data are none that draws of these levels give."""

@@ -121,7 +121,7 @@ def test_numbers_that_are_none_are_refused(name):
         attributed(rng.standard_normal((2, 3, 3))), theta[None].repeat(2, 0), theta, np.full(20, 0.05), of_users=False
     )
     found = found.with_rows(np.array([1]), np.zeros((1, 2)))
-    found.validate("items", 4, 3)
+    found.validate("items", 4)
     getattr(found, name).fill(np.nan)
     with pytest.raises(Exception, match="items"):
-        found.validate("items", 4, 3)
+        found.validate("items", 4)
