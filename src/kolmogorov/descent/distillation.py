@@ -54,8 +54,9 @@ RANK = 160
 #: Times that what was found is multiplied again, which lets what is small in the table fade; two are usual (Halko,
 #: Martinsson and Tropp 2011). Where cells are computed one by one none, since each takes all of them.
 _POWERS = 2
-#: Chances of a yes that are computed together: 16 MB. And the largest table of which all are: 128 MB.
-_BLOCK, CELLS = 1 << 21, 1 << 24
+#: Chances of a yes that are computed together, 1 MB, as a processor's cache holds; and the largest table of which all
+#: are computed: 128 MB. By judgement.
+_BLOCK, CELLS = 1 << 17, 1 << 24
 
 
 @dataclass(frozen=True, eq=False)
