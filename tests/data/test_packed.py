@@ -330,7 +330,8 @@ HOSTILE = {
 #: What digests are compared for.
 UNTRUE = {
     "another fingerprint": told(lambda about: about.update(fingerprint="0" * 64)),
-    "not binary": told(lambda about: about.update(binary=True)),
+    "another scale": told(lambda about: about["scale"].update(maximum=10.0)),
+    "another digest": told(lambda about: about.update(digest=None)),
     "one order only": put("columns", "values", 3, 0.25),
     "another title": rewritten("items", lambda columns: columns.update(title=columns["id"])),
     "no number": put("rows", "values", 0, np.nan),

@@ -251,10 +251,10 @@ class Observations:
         """The weights in the order of `values`, or None where every observation weighs one."""
         return self.rows.weights if self.rows.weights.size else None
 
-    @property
+    @cached_property
     def is_binary(self) -> bool:
         """Whether every value is 0 or 1."""
-        return self.rows.is_binary() if self.packed is None else self.packed.binary
+        return self.rows.is_binary()
 
     @property
     def path(self) -> Path | None:

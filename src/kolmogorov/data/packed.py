@@ -91,7 +91,6 @@ class PackedTable:
     columns: View
     scale: Scale
     source: Provenance | None
-    binary: bool
     #: Digest of everything a fit depends on; workers and checkpoints know a table by it.
     fingerprint: str
 
@@ -150,7 +149,6 @@ def _fill(folder: Path, users: Vocabulary, items: Vocabulary, rows: View, scale:
     about = {
         "files": files,
         "scale": asdict(scale),
-        "binary": rows.is_binary(),
         "fingerprint": fingerprint_of(len(users), len(items), scale, rows.digests()),
         "digest": _digest(folder),
         "source": None if source is None else source.to_dict(),
@@ -284,8 +282,8 @@ def _opened(path: Any, fingerprint: str | None) -> Iterator[tuple[Path, dict[str
     try:
         folder = Path(path).absolute()
         about = json.loads((folder / "table.json").read_text(encoding="utf-8"))
-        if type(about["binary"]) is not bool or type(about["fingerprint"]) is not str:
-            raise InvariantError("what it says of itself is not valid")
+        if type(about["fingerprint"]) is not str:
+            raise InvariantError("its fingerprint is not valid")
         if fingerprint not in (None, about["fingerprint"]):
             raise FileFormatError(f"{folder} is another table than the one that was opened.")
         yield folder, about
@@ -318,11 +316,8 @@ def open_table(path: Any, verify: bool = True, fingerprint: str | None = None) -
                 raise InvariantError("its fingerprint does not match")
             if _digest(folder) != about["digest"]:
                 raise InvariantError("its ids, its titles or its entries by items were changed")
-            # Models choose their likelihood by it.
-            if rows.is_binary() != about["binary"]:
-                raise InvariantError("what it says of its values is not true")
         source = None if about["source"] is None else Provenance.from_dict(about["source"])
-        return PackedTable(folder, users, items, rows, columns, scale, source, about["binary"], about["fingerprint"])
+        return PackedTable(folder, users, items, rows, columns, scale, source, about["fingerprint"])
 
 
 def read_rows(path: Any, fingerprint: str, first: int, last: int) -> tuple[View, int]:
