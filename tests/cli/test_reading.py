@@ -142,7 +142,7 @@ def test_guests_with_items_that_are_unknown(shell, zoo_files, tmp_path):
     [
         (("--events", 0), "--events must be an integer >= 1"),
         (("--events", 0, "--bayes"), "--events must be an integer >= 1"),
-        (("--test-size", 2), "--test-size must be a share"),
+        (("--test-size", 2), "--test-size must be a number between 0 and 1"),
         (("--item-solver", "magic"), "magic"),
         (("--max-iter", 0), "--max-iter must be"),
         (("--samples", 0, "--bayes"), "--samples must be"),

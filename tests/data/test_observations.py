@@ -140,9 +140,9 @@ def test_folds_test_every_entry_once(zoo):
         assert len(train) + len(test) == len(zoo)
         tested += list(naive.cells(test))
     assert sorted(tested) == sorted(naive.cells(zoo))
-    with pytest.raises(ParameterError, match="k must be a whole number of at least 2"):
+    with pytest.raises(ParameterError, match="'k' must be an integer >= 2, got 1"):
         zoo.folds(1)
-    with pytest.raises(ParameterError, match="share between 0 and 1"):
+    with pytest.raises(ParameterError, match="'test_size' must be a number between 0 and 1"):
         zoo.split(1.5)
 
 
@@ -294,11 +294,11 @@ def test_the_seed_decides(zoo):
 
 
 def test_what_cannot_be_split_so(zoo):
-    with pytest.raises(ParameterError, match="by must be"):
+    with pytest.raises(ParameterError, match="'by' must be one of 'entry', 'user', 'leave_one_out'"):
         zoo.split(by="item")
     with pytest.raises(DataError, match="No user has enough observations"):
         Observations.from_arrays([1, 2], [1, 2], [1, 0]).split(by="leave_one_out")
-    with pytest.raises(ParameterError, match="test_size must be a share"):
+    with pytest.raises(ParameterError, match="'test_size' must be a number between 0 and 1"):
         zoo.split(1.5, by="user")
 
 

@@ -107,22 +107,11 @@ class Threads:
         entry_cost: int = 1,
         row_cost: int = _ROW_COST,
     ) -> None:
-        """Call ``work(first, last)`` for shares that together cover ``range(n_rows)``.
+        """Call ``work(first, last)``, which computes these rows, for shares that together cover ``range(n_rows)``.
 
-        Parameters
-        ----------
-        work : callable
-            Computes the rows first..last and writes them where they belong.
-        n_rows : int
-        row_entries : int
-            Scratch entries a row needs, which bounds the size of a share.
-        indptr : int64[n_rows + 1], optional
-            Where the entries of each row begin and end: shares are then of equal work and not of equal length, and no
-            more than are worth their dispatch.
-        entry_cost : int
-            Multiplications that an entry costs, with `indptr`.
-        row_cost : int
-            What a row costs beside its entries, in entries, with `indptr`.
+        `row_entries` are the scratch entries that a row needs; they bound the size of a share. With `indptr`, which is
+        where each row's entries begin and end, shares are of equal work and not of equal length, and no more than are
+        worth their dispatch: an entry costs `entry_cost` multiplications, and a row as much as `row_cost` entries more.
         """
         most = max(1, _SHARE_ENTRIES // max(row_entries, 1))
         if indptr is None:

@@ -152,8 +152,6 @@ class Attribute:
         Examples
         --------
         >>> job = Attribute.of("job", ["nurse", "engineer", None] * 4)
-        >>> job.kind, job.categories
-        ('category', ('engineer', 'nurse'))
         >>> job.encode(["nurse", None, "pilot"]).round(2).tolist()
         [[-0.71, 0.71], [0.0, 0.0], [-0.71, -0.71]]
         """

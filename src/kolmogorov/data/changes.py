@@ -137,15 +137,7 @@ def changed(
 
 
 def with_ids(table: Observations, users: Vocabulary, items: Vocabulary) -> tuple[Observations, Rows, Rows]:
-    """Return a table that also has some ids, without entries, and the row before of each user and of each item now.
-
-    Examples
-    --------
-    >>> table = Observations.from_arrays([1, 3], [7, 8], [1, 0])
-    >>> more, users, _ = with_ids(table, Vocabulary.of([2, 3]), Vocabulary.of([8]))
-    >>> more.users.ids.tolist(), users.tolist()
-    (['1', '2', '3'], [0, -1, 1])
-    """
+    """Return a table that also has some ids, without entries, and the row before of each user and of each item now."""
     sides = _Side(table.users, users), _Side(table.items, items)
     for side in sides:
         side.settle(np.ones(len(side.ids), dtype=bool))
@@ -154,14 +146,7 @@ def with_ids(table: Observations, users: Vocabulary, items: Vocabulary) -> tuple
 
 
 def without_ids(table: Observations, users: NDArray[np.bool_], items: NDArray[np.bool_]) -> Observations:
-    """Return a table without some of its users and items, none of which have entries.
-
-    Examples
-    --------
-    >>> table = Observations.from_arrays([1, 3], [7, 8], [1, 0]).subset([True, False])
-    >>> without_ids(table, np.array([False, True]), np.array([False, False])).users.ids.tolist()
-    ['1']
-    """
+    """Return a table without some of its users and items, none of which have entries."""
     rows = table.rows
     indptr = np.concatenate([[0], np.cumsum(rows.counts[~users])]).astype(np.int64)
     indices = (np.cumsum(~items) - 1)[rows.indices].astype(rows.indices.dtype)

@@ -20,6 +20,7 @@ from kolmogorov._support.markup import bars, card, note
 from kolmogorov._support.optional import to_frame
 from kolmogorov._support.seeds import generator
 from kolmogorov._support.typing import Floats
+from kolmogorov._support.validation import between, check_parameters, integer, one_of
 from kolmogorov.data.columns import usual_columns
 from kolmogorov.data.packed import PackedTable, open_table, packed_subset
 from kolmogorov.data.provenance import Provenance
@@ -28,7 +29,7 @@ from kolmogorov.data.sources import columns_of, is_table
 from kolmogorov.data.values import Coder, Notation, UnreadableError, numbers_of
 from kolmogorov.data.view import Entries, View, duplicate, fingerprint_of, nothing_there, transposed
 from kolmogorov.data.vocabulary import Vocabulary, in_array, one_dimensional
-from kolmogorov.errors import DataError, ParameterError
+from kolmogorov.errors import DataError
 
 By = Literal["entry", "user", "leave_one_out"]
 #: Values that a card tells apart; more are put into ten bins.
@@ -424,8 +425,7 @@ class Observations:
         >>> len(train), len(test)
         (4, 2)
         """
-        if by not in ("entry", "user", "leave_one_out"):
-            raise ParameterError(f"by must be 'entry', 'user' or 'leave_one_out', got {by!r}.")
+        check_parameters("split", {"by": by}, {"by": one_of(("entry", "user", "leave_one_out"))})
         check_share(test_size)
         if not len(self):
             raise nothing_there("to split")
@@ -451,8 +451,7 @@ class Observations:
 
     def folds(self, k: int = 5, random_state: Any = None) -> Iterator[tuple[Observations, Observations]]:
         """Yield k pairs (train, test) in which every entry is tested once."""
-        if not isinstance(k, numbers.Integral) or k < 2:
-            raise ParameterError(f"k must be a whole number of at least 2, got {k!r}.")
+        check_parameters("folds", {"k": k}, {"k": integer(2)})
         if len(self) < k:
             raise DataError(f"{len(self)} observation(s) cannot be dealt into {k} folds.")
         part = np.empty(len(self), dtype=np.uint8 if k < 256 else np.int64)
@@ -470,8 +469,7 @@ def _reopened(path: Path, fingerprint: str, names: dict[str, Any]) -> Observatio
 
 def check_share(test_size: Any) -> None:
     """Refuse what is no share of the entries."""
-    if not isinstance(test_size, numbers.Real) or not 0.0 < float(test_size) < 1.0:
-        raise ParameterError(f"test_size must be a share between 0 and 1, got {test_size!r}.")
+    check_parameters("split", {"test_size": test_size}, {"test_size": between(0.0, 1.0)})
 
 
 # --- arrays that people hand in ---------------------------------------------------------------------------------------
