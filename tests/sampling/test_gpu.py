@@ -8,9 +8,11 @@ import pytest
 from helpers.gpu_states import states_of
 from helpers.planned import chain_of, planned
 from kolmogorov import BayesianKolmogorovModel, KolmogorovModel, Observations
+from kolmogorov.data.datasets import planted
 from kolmogorov.descent.fitted import NOISE
+from kolmogorov.draws.factors import FactorChain, settled_factors
 from kolmogorov.draws.priors import PsiPrior, ThetaPrior, pattern_features, redrawn_noise_prior, scored, stepped
-from kolmogorov.draws.start import started
+from kolmogorov.draws.start import plain_start, started
 from kolmogorov.errors import ExecutionError, ParameterError
 from kolmogorov.gpu import draws as gpu
 from kolmogorov.gpu.cuda import Cuda
@@ -23,6 +25,7 @@ from kolmogorov.gpu.priors import (
     shrunk_thetas,
     stepped_concentration,
 )
+from kolmogorov.gpu.start import FactorDrawing, start
 
 LEVELS, TWO, HIDDEN_LEVELS = np.arange(-5, 11) / 5.0, np.array([0.0, 1.0]), np.arange(-6, 11) / 4.0
 
@@ -201,7 +204,7 @@ SHORT = {
 def test_a_fit_is_the_same_from_run_to_run_and_in_waves(table, cuda, monkeypatch, psi):
     seen, options = [], {"psi": psi, "execution": cuda, **SHORT}
     models = [planned(4, callback=seen.append, **options).fit(table), planned(4, **options).fit(table)]
-    monkeypatch.setattr("kolmogorov.gpu.draws.fitting_chains", lambda *given: 2)
+    monkeypatch.setattr("kolmogorov.gpu.start.fitting_chains", lambda *given: 2)
     models.append(planned(4, **options).fit(table))
     for other in models[1:]:
         assert np.array_equal(models[0].posterior_.theta, other.posterior_.theta)
@@ -225,6 +228,74 @@ def test_one_model_is_learned_from_draws_of_a_gpu(table, cuda, monkeypatch, psi)
     np.testing.assert_array_equal(model.theta_, again.theta_)
     said = (model.theta_[table.user_rows()] * model.psi_[table.item_rows()]).sum(axis=1)
     np.testing.assert_allclose(model.set_params(execution=None).predict(table), said, atol=1e-12)
+
+
+# --- starts -----------------------------------------------------------------------------------------------------------
+
+
+class _Nothing:
+    """Normal numbers that are all 0."""
+
+    def standard_normal(self, shape):
+        return np.zeros(shape)
+
+
+@pytest.mark.parametrize("long", [512, 4])
+def test_factors_are_drawn_around_what_answers_and_priors_say(table, cuda, monkeypatch, long):
+    monkeypatch.setattr(gpu, "LONG", long)
+    monkeypatch.setattr(gpu, "_SUMMED", 1 << 12)
+    table = _weighted(table)
+    chains = [_chain(table, seed) for seed in (5, 6)]
+    batch = GpuChains(cuda, chains, [plain_start(chain) for chain in chains])
+    drawing = FactorDrawing(batch, [FactorChain(chain, np.random.default_rng(k)) for k, chain in enumerate(chains)])
+    drawing.random = [_Nothing(), _Nothing()]
+    partners, prior = batch.theta.astype(float), [host.factors.prior for host in drawing.hosts]
+    drawing.sweep(0)
+    for k, noise in enumerate(host.factors.noise for host in drawing.hosts):
+        view, own = table.columns, batch.psi[k].astype(float)
+        for item in range(table.n_items):
+            part = slice(*view.indptr[item : item + 2])
+            f, w = partners[k][view.indices[part]], view.weights[part] / noise
+            whole = (f.T * w) @ f + prior[k].precision
+            mean = np.linalg.solve(whole, (f.T * w) @ view.values[part] + prior[k].precision @ prior[k].centre[item])
+            np.testing.assert_allclose(own[item], mean, atol=1e-4)
+        view = table.rows
+        for user in range(table.n_users):
+            part = slice(*view.indptr[user : user + 2])
+            y, w = own[view.indices[part]], view.weights[part] / noise
+            left = view.values[part] - y[:, 0]
+            mean = np.linalg.solve((y[:, 1:].T * w) @ y[:, 1:] + np.eye(3), (y[:, 1:].T * w) @ left)
+            np.testing.assert_allclose(batch.theta[k, user], [1.0, *mean], atol=1e-3)
+
+
+@pytest.mark.parametrize("hidden", [False, True])
+def test_factors_settle_where_those_on_threads_do(cuda, hidden):
+    truth = planted(60, 40, 4, n_observations=1500, noise=0.05, random_state=1).observations
+    ids = truth.user_rows(), truth.item_rows()
+    table = Observations.from_arrays(*ids, (truth.values > 0.5).astype(float)) if hidden else truth
+    chains = [(_hidden if hidden else _chain)(table, seed) for seed in range(3)]
+    hosts = [[FactorChain(chain, np.random.default_rng(chain.seed)) for chain in chains] for _ in range(2)]
+    drawing = FactorDrawing(GpuChains(cuda, chains, [plain_start(chain) for chain in chains]), hosts[1])
+    for index in range(hosts[0][0].n_sweeps):
+        drawing.sweep(index)
+    said = [
+        np.mean([(one.users @ one.items.T)[ids] for one in found], axis=0)
+        for found in (settled_factors(hosts[0], chains[0].dealer), drawing.factors())
+    ]
+    assert np.corrcoef(*said)[0, 1] > 0.9
+    spread = [np.abs(one - 0.5).mean() for one in said]
+    assert spread[1] == pytest.approx(spread[0], rel=0.15)
+
+
+def test_two_levels_start_from_a_descent(table, cuda):
+    chains = [_chain(table, seed, levels=TWO) for seed in (5, 6)]
+    plain = [plain_start(chain) for chain in chains]
+    batch = GpuChains(cuda, chains, plain)
+    start(batch, plain)
+    for chain, mine in zip(chains, states_of(batch, plain), strict=True):
+        (yours,) = started([chain], chain.dealer)
+        assert (mine.psi != yours.psi).mean() < 0.1
+        assert np.median(np.abs(mine.theta - yours.theta)) < 1e-3
 
 
 def test_more_events_than_a_block_has_room_for_are_refused(table, cuda):

@@ -51,7 +51,7 @@ _LEAST_SHARE = 1e-3
 #: how rows are dealt to threads depends on it, no result does.
 _ROW_COST, _ANSWER_COST = 60, 64
 #: The rating between no and yes, and the least that a stretch is divided by: an item without answers may stand on it.
-_LINE, _LEAST_SQUARE = 0.5, 1e-6
+LINE, _LEAST_SQUARE = 0.5, 1e-6
 #: The least share of a diagonal entry that elimination leaves of it: less is rounding, and may be below 0.
 _LEAST_LEFT = 2.0**-52
 #: The share that is held out to find the number of events; ratings below which it is done several times, and how often.
@@ -110,7 +110,7 @@ class FactorChain:
     """
 
     def __init__(self, chain: Chain, rng: np.random.Generator) -> None:
-        self._seed, self._rng = int(rng.integers(2**63)), rng
+        self.seed, self.rng = int(rng.integers(2**63)), rng
         self._chain, self._table, self.hidden = chain, chain.observations, chain.kind.hidden
         table, size = chain.observations, chain.n_events
         self._mass, self._seen = float(chain.mass.sum()), table.columns.counts > 0
@@ -122,19 +122,21 @@ class FactorChain:
         prior = replace(prior, precision=np.diag(precision))
         users = np.column_stack([np.ones(table.n_users), rng.standard_normal((table.n_users, size - 1))])
         # Of hidden ratings as wide a prior as that of psi: the factors of users become moves of a D-th of the simplex.
-        self._variance = chain.psi_variance / (size**2 if self.hidden else 1)
+        self.variance = chain.psi_variance / (size**2 if self.hidden else 1)
         items = prior.centre if self.hidden else np.zeros((table.n_items, size))
         self.factors = Factors(users, items, prior, NOISE if self.hidden else noise)
         #: What factors are to explain, by users and by items.
         self.rows, self.columns = table.rows, table.columns
         self._squares, self._squares_by_item = np.empty(table.n_users), np.empty(table.n_items)
         self._left, self._ratings = np.empty_like(table.rows.values), np.empty(0)
+        #: Sweeps until they have settled.
+        self.n_sweeps = _HIDDEN_SWEEPS if self.hidden else _SWEEPS
 
     def draw_answers(self, index: int) -> Share:
         """Begin to draw the rating behind each answer, and to sum the squares of what factors leave of them."""
         view, now = self._table.columns, self.factors
         self._ratings = ratings = np.empty(view.values.size)
-        seeds = row_seeds(self._seed, index, HIDDEN, np.arange(len(now.items)))
+        seeds = row_seeds(self.seed, index, HIDDEN, np.arange(len(now.items)))
         drawn = View(view.indptr, view.indices, ratings[:], view.weights)
 
         def share(first: int, last: int) -> None:
@@ -145,18 +147,18 @@ class FactorChain:
 
     def take_answers(self) -> None:
         """Stretch ratings and items; put the ratings in the order of users too."""
-        stretch, columns, rows = self.drawn_stretch(), self._table.columns, self._table.rows
+        stretch, columns, rows = self.drawn_stretch(self._squares_by_item), self._table.columns, self._table.rows
         items = self.factors.items * stretch[:, None]
-        items[:, 0] += _LINE * (1.0 - stretch)
+        items[:, 0] += LINE * (1.0 - stretch)
         self.factors = replace(self.factors, items=items)
-        ratings = _LINE + (self._ratings - _LINE) * np.repeat(stretch, columns.counts)
+        ratings = LINE + (self._ratings - LINE) * np.repeat(stretch, columns.counts)
         by_users = np.empty_like(ratings)
         by_users[self._chain.by_items] = ratings
         self.columns = View(columns.indptr, columns.indices, ratings, columns.weights)
         self.rows = View(rows.indptr, rows.indices, by_users, rows.weights)
 
-    def drawn_stretch(self) -> Floats:
-        """Draw how far each item is stretched away from the line, with its ratings.
+    def drawn_stretch(self, squares: Floats) -> Floats:
+        """Draw how far each item is stretched away from the line, with its ratings, given what factors leave of them.
 
         The log of a stretch g has the density g^n exp(slope g - square g^2 / 2), with n the numbers that are stretched:
         next to a normal one around its mode.
@@ -164,13 +166,13 @@ class FactorChain:
         prior = self.factors.prior
         # Counted from the line, the products of these with factors, which begin with a 1, are the ratings.
         apart, centre = self.factors.items.copy(), prior.centre.copy()
-        apart[:, 0] -= _LINE
-        centre[:, 0] -= _LINE
+        apart[:, 0] -= LINE
+        centre[:, 0] -= LINE
         pulled = apart @ prior.precision
-        square = np.maximum(self._squares_by_item / NOISE + (pulled * apart).sum(axis=1), _LEAST_SQUARE)
+        square = np.maximum(squares / NOISE + (pulled * apart).sum(axis=1), _LEAST_SQUARE)
         slope, n = (pulled * centre).sum(axis=1), self._table.columns.counts + apart.shape[1]
         mode = (slope + np.sqrt(slope * slope + 4.0 * square * n)) / (2.0 * square)
-        drawn: Floats = mode * np.exp(self._rng.standard_normal(len(mode)) / np.sqrt(square * mode * mode + n))
+        drawn: Floats = mode * np.exp(self.rng.standard_normal(len(mode)) / np.sqrt(square * mode * mode + n))
         return drawn
 
     def draw_items(self, index: int) -> Share:
@@ -178,7 +180,7 @@ class FactorChain:
         now, items = self.factors, np.empty_like(self.factors.items)
         self.factors = replace(now, items=items)
         given = (*entries(self.columns), 1.0 / now.noise, now.users, now.prior.centre, now.prior.precision)
-        seeds = row_seeds(self._seed, index, ITEM_SIDE, np.arange(len(items)))
+        seeds = row_seeds(self.seed, index, ITEM_SIDE, np.arange(len(items)))
         return lambda first, last: draw_normals(*given, seeds[first:last], first, last, items)
 
     def draw_users(self, index: int) -> Share:
@@ -190,7 +192,7 @@ class FactorChain:
         drawn = np.empty((len(users), rest.shape[1]))
         table = View(view.indptr, view.indices, left[:], view.weights)
         given = (*entries(table), 1.0 / now.noise, rest, np.zeros_like(drawn), np.eye(rest.shape[1]))
-        seeds = row_seeds(self._seed, index, USER_SIDE, np.arange(len(users)))
+        seeds = row_seeds(self.seed, index, USER_SIDE, np.arange(len(users)))
 
         def share(first: int, last: int) -> None:
             part = slice(view.indptr[first], view.indptr[last])
@@ -206,17 +208,22 @@ class FactorChain:
         return lambda first, last: residual_squares(*given, first, last, self._squares)
 
     def learn(self) -> None:
-        """Draw the noise, unless ratings are hidden, which have no scale of their own, and the prior of items."""
-        rng, now, noise = self._rng, self.factors, NOISE
-        if not self.hidden:
-            noise = 0.5 * float(self._squares.sum()) / max(float(rng.gamma(0.5 * self._mass)), _LEAST_GAMMA)
-            noise = min(max(noise, _LEAST_NOISE), _MOST_NOISE)
-        self.factors = replace(now, prior=now.prior.learned(now.items, self._seen, self._variance, rng), noise=noise)
+        """Draw the noise and the prior of items."""
+        now, noise = self.factors, self.drawn_noise(float(self._squares.sum()))
+        prior = now.prior.learned(now.items, self._seen, self.variance, self.rng)
+        self.factors = replace(now, prior=prior, noise=noise)
+
+    def drawn_noise(self, squares: float) -> float:
+        """Draw the noise, unless ratings are hidden, which have no scale of their own."""
+        if self.hidden:
+            return NOISE
+        noise = 0.5 * squares / max(float(self.rng.gamma(0.5 * self._mass)), _LEAST_GAMMA)
+        return min(max(noise, _LEAST_NOISE), _MOST_NOISE)
 
 
 def settled_factors(running: Sequence[FactorChain], dealer: Threads) -> list[Factors]:
     """Return the factors of chains of one table, all drawn in step: what one leaves of the threads the others use."""
-    for _ in factor_sweeps(running, dealer, _HIDDEN_SWEEPS if running[0].hidden else _SWEEPS):
+    for _ in factor_sweeps(running, dealer, running[0].n_sweeps):
         pass
     return [chain.factors for chain in running]
 

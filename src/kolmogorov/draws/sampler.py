@@ -30,7 +30,7 @@ from kolmogorov.draws.posterior import Posterior
 from kolmogorov.draws.priors import Features, pattern_features
 from kolmogorov.draws.start import started, started_from, taken_up
 from kolmogorov.gpu.cuda import Cuda
-from kolmogorov.gpu.draws import gpu_group
+from kolmogorov.gpu.start import gpu_group
 
 #: Seconds that chains are left to themselves, about, and sweeps at most: what a callback waits for. By judgement.
 _LOOK, _LONGEST = 0.5, 20

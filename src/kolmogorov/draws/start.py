@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 from kolmogorov._support.seeds import generator
 from kolmogorov._support.threads import Threads
 from kolmogorov.data.changes import Change
-from kolmogorov.descent.engine import Search, ThreadedEngine
+from kolmogorov.descent.engine import Engine, Search, ThreadedEngine
 from kolmogorov.descent.fitted import Fitted
 from kolmogorov.descent.problem import Objective, Problem
 from kolmogorov.draws.chain import START, Chain, ChainState
@@ -42,13 +43,13 @@ def started(chains: Sequence[Chain], dealer: Threads) -> list[ChainState]:
     """Start chains of one table that differ in their seeds, on all threads of a dealer."""
     first, states = chains[0], [plain_start(chain) for chain in chains]
     if first.levels.size == 2:
-        # Of two levels single ones leave a poor mode too slowly.
-        return [_descended(chain, state, dealer) for chain, state in zip(chains, states, strict=True)]
+        engine = ThreadedEngine(start_problem(first), first.observations, dealer)
+        return [descended(chain, state, engine) for chain, state in zip(chains, states, strict=True)]
     if first.n_events == 1 or first.unobserved:
         return states
     rngs = [generator(chain.seed, START, 1) for chain in chains]
     found = settled_factors([FactorChain(*given) for given in zip(chains, rngs, strict=True)], dealer)
-    return [_from_factors(*given) for given in zip(chains, states, found, rngs, strict=True)]
+    return [from_factors(*given) for given in zip(chains, states, found, rngs, strict=True)]
 
 
 def plain_start(chain: Chain) -> ChainState:
@@ -76,17 +77,21 @@ def plain_start(chain: Chain) -> ChainState:
     )
 
 
-def _descended(chain: Chain, plain: ChainState, dealer: Threads) -> ChainState:
+def start_problem(chain: Chain) -> Problem:
+    """Return what a descent solves, in which two levels start: single ones leave a poor mode too slowly."""
     ridge = min(_RIDGE * float(chain.mass[chain.seen_users].mean()), _LARGEST_RIDGE)
     objective = Objective(ridge, 0.0, "mean", chain.unobserved)
-    problem = Problem(resolve("simplex", "active_set"), resolve("binary", "local_search"), objective)
-    engine = ThreadedEngine(problem, chain.observations, dealer)
+    return Problem(resolve("simplex", "active_set"), resolve("binary", "local_search"), objective)
+
+
+def descended(chain: Chain, plain: ChainState, engine: Engine[Any]) -> ChainState:
+    """Start from the end of a descent."""
     found = Search(chain.n_events, chain.seed, max_iter=_SWEEPS).run(engine).state
     psi = chain.levels[nearest(found.psi, chain.levels)]
     return replace(plain, theta=(1.0 - _BLUR) * found.theta + _BLUR / chain.n_events, psi=psi)
 
 
-def _from_factors(chain: Chain, plain: ChainState, found: Factors, rng: np.random.Generator) -> ChainState:
+def from_factors(chain: Chain, plain: ChainState, found: Factors, rng: np.random.Generator) -> ChainState:
     """Put factors onto the simplex, as far from equal shares as points anywhere on it are."""
     size = chain.n_events
     theta, psi, prior = found.on_simplex(1.0 / size, rng)

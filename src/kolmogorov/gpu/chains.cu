@@ -76,11 +76,12 @@ __device__ inline void row_equations(long long begin, long long end, const int* 
 
 extern __shared__ double room[];
 
-// Write the normal equations of some rows, [place among `rows`, chain], for who solves them elsewhere.
+// Write the normal equations of some rows, [chain, place among `rows`], for who solves them elsewhere.
 extern "C" __global__ void sum_rows(const int* rows, int n_chains, const long long* indptr, const int* indices,
                                     const float* values, long long apart, const float* weights, const float* factors,
                                     long long n_partners, double* gram, double* moment) {
-    const long long row = rows[blockIdx.x / n_chains], chain = blockIdx.x % n_chains, own = blockIdx.x;
+    const long long place = blockIdx.x / n_chains, row = rows[place], chain = blockIdx.x % n_chains;
+    const long long own = chain * (gridDim.x / n_chains) + place;
     row_equations(indptr[row], indptr[row + 1], indices, values + chain * apart, weights, nullptr,
                   factors + chain * n_partners * D, reinterpret_cast<float*>(room), gram + own * D * D, moment + own * D);
 }

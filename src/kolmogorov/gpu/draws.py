@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
 from kolmogorov._support.seeds import generator
-from kolmogorov._support.threads import Threads
 from kolmogorov._support.typing import Floats
 from kolmogorov.data.view import View
 from kolmogorov.descent.fitted import NOISE
 from kolmogorov.descent.problem import ITEM_SIDE, USER_SIDE
-from kolmogorov.draws.chain import PRIORS, ROUNDS, Chain, ChainSource, ChainState, Sample
+from kolmogorov.draws.chain import PRIORS, ROUNDS, Chain, ChainState, Sample
 from kolmogorov.draws.levels import nearest
-from kolmogorov.draws.likelihood import HIDDEN, USER_ROUNDS, DrawnEvents, corrected
+from kolmogorov.draws.likelihood import HIDDEN, USER_ROUNDS, corrected
 from kolmogorov.draws.plan import Plan
 from kolmogorov.draws.posterior import on_grid
 from kolmogorov.draws.priors import PRIOR_DRAWS
-from kolmogorov.draws.start import started
 from kolmogorov.errors import ExecutionError, ParameterError
 from kolmogorov.gpu.cuda import Cuda
 from kolmogorov.gpu.priors import (
@@ -38,6 +35,8 @@ from kolmogorov.gpu.priors import (
 LONG, _WARPS = 512, 8
 #: Rows that are summed over in a first step.
 _RUN = 1 << 10
+#: Bytes of normal equations that are solved at once.
+_SUMMED = 1 << 27
 #: Threads of a block that draw the ratings of a row.
 _THREADS = 256
 #: The most events: a row's equations lie in the memory that a block shares.
@@ -217,6 +216,19 @@ class GpuChains:
         kernel = self.kernel(name, side, warps)
         kernel((len(rows) * len(self),), (32 * warps,), (rows, np.int32(len(self)), *given), shared_mem=room)
 
+    def summed(self, side: ChainSide, factors: Any) -> Iterator[tuple[Any, Any, Any]]:
+        """Yield some rows of a side, and their normal equations given factors of their partners, of all chains."""
+        n, size, empty = len(self), self.size, self.cuda.cupy.empty
+        some = max(1, _SUMMED // (8 * n * size * (size + 1)))
+        for every, warps in side.runs:
+            kernel = self.kernel("sum_rows", side, warps)
+            for first in range(0, len(every), some):
+                rows = every[first : first + some]
+                gram, moment = empty((n, len(rows), size, size)), empty((n, len(rows), size))
+                given = (rows, np.int32(n), *side.table, factors, np.int64(factors.shape[1]), gram, moment)
+                kernel((len(rows) * n,), (32 * warps,), given, shared_mem=self.tiles(warps))
+                yield rows, gram, moment
+
     def tiles(self, warps: int) -> int:
         """Return the bytes that a block of so many warps shares of the entries of a row."""
         return warps * 4 * (32 if self.size <= 32 else 4) * (self.size + 1)
@@ -310,17 +322,3 @@ def _squares(rows: View) -> Floats:
     squares = rows.values**2 * (rows.weights if rows.weights.size else 1.0)
     n = len(rows.counts)
     return np.bincount(rows.owners(0, n), weights=squares, minlength=n).astype(np.float64)
-
-
-@contextmanager
-def gpu_group(cuda: Cuda, source: ChainSource, number: int) -> Iterator[GpuChains]:
-    """Open as many chains as the GPU's memory holds; they start on the host, on all its threads."""
-    with Threads(-1) as dealer:
-        first = source.chain(number, dealer)
-        if isinstance(first.kind, DrawnEvents):
-            raise ParameterError("Of these draws there are none on a GPU. Leave 'execution' out.")
-        n = min(fitting_chains(cuda, first), source.plan.n_chains - number)
-        chains = [first, *(source.chain(number + k, dealer) for k in range(1, n))]
-        states = started(chains, dealer)
-    with cuda.guarded("Run fewer chains at once: execution=Cuda(memory=...) with less than is free."):
-        yield GpuChains(cuda, chains, states)

@@ -31,8 +31,8 @@ def test_a_stretch_has_the_density_of_ratings_and_items_stretched_together():
         chain = chain_of(table, dealer)
         settled_factors([chain], dealer)
         chain.draw_answers(0)(0, table.n_items)
-        ratings, now = chain._ratings, chain.factors
-        drawn = np.log([chain.drawn_stretch() for _ in range(3000)])
+        ratings, now, left = chain._ratings, chain.factors, chain._squares_by_item
+        drawn = np.log([chain.drawn_stretch(left) for _ in range(3000)])
     view, logs = table.columns, np.linspace(-2.0, 2.0, 2001)
     for item in (0, 7, 21):
         part = slice(*view.indptr[item : item + 2])
