@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -84,7 +83,7 @@ def start_problem(chain: Chain) -> Problem:
     return Problem(resolve("simplex", "active_set"), resolve("binary", "local_search"), objective)
 
 
-def descended(chain: Chain, plain: ChainState, engine: Engine[Any]) -> ChainState:
+def descended(chain: Chain, plain: ChainState, engine: Engine) -> ChainState:
     """Start from the end of a descent."""
     found = Search(chain.n_events, chain.seed, max_iter=_SWEEPS).run(engine).state
     psi = chain.levels[nearest(found.psi, chain.levels)]
