@@ -10,11 +10,11 @@ from kolmogorov.solvers.rows import normal_equations
 
 
 @st.composite
-def binary_problems(draw, max_size=9, definite=None):
+def binary_problems(draw, max_size=9):
     """(gram, moment) of a binary quadratic program, definite or not."""
     size = draw(st.integers(1, max_size))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    convex = draw(st.booleans()) if definite is None else definite
+    convex = draw(st.booleans())
     factor = rng.normal(size=(size, size + 2))
     gram = factor @ factor.T if convex else (lambda a: (a + a.T) / 2)(rng.normal(size=(size, size)))
     return gram, rng.normal(size=size) * draw(st.sampled_from([0.0, 0.1, 1.0, 10.0]))

@@ -213,20 +213,6 @@ def test_the_sdr_bound_is_the_limit_of_the_regularised_ones():
         assert near.lower_bound <= sharp.lower_bound + 1e-6
 
 
-@pytest.mark.parametrize("name", [n for n in names("binary") if n != "sdr"])
-@pytest.mark.parametrize("size", [4, 8, 12])
-def test_every_solver_on_the_toy(name, size):
-    for problem in toy_problems(size, 6, seed=size):
-        best = bqp.solve(problem, solver="exhaustive").value
-        got = bqp.solve(problem, solver=name)
-        assert got.value == problem.value(got.x)
-        assert got.value >= best - 1e-9
-        if got.lower_bound is not None:
-            assert got.lower_bound <= best + 1e-9
-        if got.status is Status.OPTIMAL:
-            assert got.value <= best + 1e-9
-
-
 @pytest.fixture(scope="module")
 def drawn(zoo):
     """Draws that complete the table."""
@@ -254,13 +240,6 @@ def test_every_solver_trains_a_model(zoo, drawn, learn_from):
     assert max(errors.values()) < 1.2 * min(errors.values())
 
 
-@pytest.mark.parametrize("name", DUAL)
-def test_rounding_depends_on_the_seed_alone(name):
-    (problem,) = toy_problems(12, 1)
-    first, second = (bqp.solve(problem, solver=name, random_state=5) for _ in range(2))
-    assert np.array_equal(first.x, second.x)
-
-
 @given(binary_problems(), st.integers(0, 2**9))
 @settings(max_examples=25)
 def test_a_solution_of_rank_one_is_rounded_to_its_point(problem, code):
@@ -271,17 +250,6 @@ def test_a_solution_of_rank_one_is_rounded_to_its_point(problem, code):
     assert rounded(qp, np.outer(signs, signs), n_draws=3).tolist() == x.tolist()
     many, one = (qp.value(rounded(qp, np.eye(qp.size + 1), n_draws=n)) for n in (200, 1))
     assert many <= one
-
-
-@given(binary_problems(max_size=7, definite=False))
-@settings(max_examples=25)
-def test_duals_take_indefinite_problems(problem):
-    qp = BinaryQP(*problem)
-    best = qp.value(naive.best_binary(qp.gram, qp.moment))
-    for name in ("enhanced_gd", "newton"):
-        got = bqp.solve(qp, solver=name)
-        assert got.lower_bound <= best + 1e-8 * (1 + abs(best))
-        assert got.value >= best - 1e-9 * (1 + abs(best))
 
 
 @pytest.mark.parametrize("scale", [1e-12, 1e-3, 1.0, 1e3])

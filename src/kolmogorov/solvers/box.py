@@ -17,11 +17,9 @@ from kolmogorov.solvers.stopping import stopped
 
 @kernel
 def coordinate_descent(gram, moment, x, tol, max_iter, stop, gaps, iterations):
-    """Minimise exactly over one coordinate after another until the gap is below `tol`, or `stop` is set.
+    """Minimise exactly over one coordinate after another; arguments as in `frank_wolfe`.
 
-    The gap g^T x - sum(min(g, 0)) is that of Frank and Wolfe; the value lies at most twice this above the optimum.
-    `tol` is relative to the largest diagonal entry of the row's Gram matrix. An iteration is a round over all
-    coordinates.
+    The gap g^T x - sum(min(g, 0)) is that of Frank and Wolfe. An iteration is a round over all coordinates.
     """
     rows, size = x.shape
     g = np.empty(size)
@@ -82,8 +80,8 @@ class Coordinate(Certified):
 def solve_systems(gram, moment, x):
     """Write the solution of gram x = moment to each row of `x`, by Cholesky.
 
-    A matrix that is singular to working precision gets a ridge of 1e-10 of its trace, which picks a solution of
-    nearly smallest norm. A matrix whose trace is below 0 has no minimum: the row becomes NaN.
+    A singular matrix gets a ridge of 1e-10 of its trace, which picks a solution of nearly smallest norm. With a trace
+    below 0 there is no minimum: the row becomes NaN.
     """
     rows, size = x.shape
     factor = np.empty((size, size))

@@ -37,9 +37,7 @@ def tridiagonalise(matrix, start, delta, reorthogonalised, basis, diagonal, off)
 
     With `reorthogonalised` every new vector is orthogonalised twice against all earlier ones. Without, it is the
     recurrence of three terms that the paper prints, which loses orthogonality, and with it Lemma 2 on its error.
-
-    `matrix` is symmetric and `start` of unit norm. Row j of `basis`, float64[n, n], becomes p_{j+1}; `diagonal` and
-    `off`, float64[n + 1], become alpha_1, ..., alpha_m and beta_1 = 0, beta_2, ..., beta_{m+1}.
+    Row j of `basis` becomes p_{j+1}; `diagonal` becomes alpha_1, ..., alpha_m, `off` beta_1 = 0, ..., beta_{m+1}.
     """
     n = start.size
     for i in range(n):

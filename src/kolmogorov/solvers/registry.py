@@ -17,14 +17,11 @@ from kolmogorov.solvers.quasi_newton import QuasiNewton
 from kolmogorov.solvers.sdr import SemidefiniteRelaxation
 from kolmogorov.solvers.simplex import ActiveSet, FrankWolfe, Pairwise
 
-_BITS = (
-    *(Auto, Exhaustive, LocalSearch, DiscreteMonotonic),
-    *(GradientDescent, EnhancedGradientDescent, QuasiNewton, Newton, SemidefiniteRelaxation),
-)
+_FOR_BITS = (Auto, Exhaustive, LocalSearch, DiscreteMonotonic)
+_BY_RELAXATION = (GradientDescent, EnhancedGradientDescent, QuasiNewton, Newton, SemidefiniteRelaxation)
+_ALL = (ActiveSet, Pairwise, FrankWolfe, *_FOR_BITS, *_BY_RELAXATION, Coordinate, Cholesky)
 #: Every solver by its name; of each family the usual one comes first.
-SOLVERS: dict[str, type[Any]] = {
-    kind.name: kind for kind in (ActiveSet, Pairwise, FrankWolfe, *_BITS, Coordinate, Cholesky)
-}
+SOLVERS: dict[str, type[Any]] = {kind.name: kind for kind in _ALL}
 _FAMILIES = tuple(dict.fromkeys(kind.family for kind in SOLVERS.values()))
 
 

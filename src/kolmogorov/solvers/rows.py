@@ -14,16 +14,12 @@ from kolmogorov._support.typing import Floats
 
 @kernel
 def normal_equations(indptr, indices, values, weights, factors, first, last, ridge, centre, gram, moment):
-    """Fill `gram` and `moment` for the rows `first` to `last` of a sparse table.
+    """Fill `gram` and `moment` for the rows `first` to `last` of a sparse table (`weights` may be empty: all one).
 
     For a row with observed partners j, values p_j, weights w_j and partner factors f_j::
 
         gram   = ridge I        + sum_j w_j f_j f_j^T
         moment = ridge * centre + sum_j w_j p_j f_j
-
-    The table is `indptr`, int64[n_rows + 1], `indices`, int32[nnz], `values`, float64[nnz], and `weights`, which is
-    empty where every observation weighs one. `factors` is float64[n_partners, D], `centre` float64[D] what the ridge
-    shrinks to; `gram`, float64[>= last - first, D, D], and `moment` are overwritten.
     """
     size = factors.shape[1]
     weighted = weights.size > 0

@@ -228,7 +228,11 @@ def solve_on_support(q, w, support, count, factor, first, second, y):
             right -= factor[k, a] * second[k]
         first[a] = left / factor[a, a]
         second[a] = right / factor[a, a]
-    multiplier = (np.sum(first[:count]) - 1.0) / np.sum(second[:count])
+    here = unit = 0.0
+    for a in range(count):
+        here += first[a]
+        unit += second[a]
+    multiplier = (here - 1.0) / unit
     for a in range(count):
         y[a] = first[a] - multiplier * second[a]
     return True
