@@ -7,24 +7,20 @@ from typing import Any
 
 import numpy as np
 
-from kolmogorov._support.typing import Rows
+from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data import Observations
 from kolmogorov.descent.fitted import Fitted, Trained
 from kolmogorov.errors import DataError
 from kolmogorov.interpret.events import Event, EventItems
-from kolmogorov.interpret.plot import (
-    calibration_curve,
-    event_bars,
-    history_curve,
-    order_diagram,
-    shortened,
-    support_matrix,
-    user_bars,
-)
+from kolmogorov.interpret.plot import BLUE, axes_of, bare, calibration_bins, colour, short, shortened
 from kolmogorov.interpret.relations import Relations
 from kolmogorov.interpret.supports import Order, Supports
 from kolmogorov.models.ids import at_entries, id_of, rows_of
 from kolmogorov.models.metrics import held_out
+
+
+def _percent(share: float, _: Any) -> str:
+    return f"{share:.0%}"
 
 
 class Pictures:
@@ -50,7 +46,13 @@ class Pictures:
 
     def events(self, ax: Any = None) -> Any:
         """Draw the share of each event, named by the items that set it apart."""
-        return event_bars([event.name for event in self._events], [event.share for event in self._events], ax)
+        ax = axes_of(ax, size=(7.0, 0.6 + 0.32 * len(self._events)))
+        events = sorted(self._events, key=lambda event: event.share)
+        names, tints = [short(event.name, 48) for event in events], [colour(event.number) for event in events]
+        ax.barh(names, [event.share for event in events], color=tints)
+        ax.set_xlabel("share of the population")
+        ax.xaxis.set_major_formatter(_percent)
+        return bare(ax)
 
     def users(self, users: Any = None, max_rows: int = 20, ax: Any = None) -> Any:
         """Draw what some users are made of: a bar for each, with the probability of every event.
@@ -71,32 +73,80 @@ class Pictures:
             rows = rows_of(fitted.users, fitted.user_known, ids, "user", "error")
         theta = fitted.theta[rows]
         order = np.lexsort((-theta.max(axis=1), theta.argmax(axis=1)))
-        rows = rows[order]
-        names = [fitted.users.name(row) for row in rows.tolist()]
-        named = fitted.users.are_names
-        events = [", ".join(event.users) if named else event.name for event in self._events]
-        return user_bars(names, theta[order], events, ax)
+        theta, names = theta[order], [fitted.users.name(row) for row in rows[order].tolist()]
+        ax = axes_of(ax, size=(8.0, 0.9 + 0.3 * len(names) + 0.22 * len(self._events)))
+        start, places = np.zeros(len(names)), np.arange(len(names))
+        for event in self._events:
+            called = ", ".join(event.users) if fitted.users.are_names else event.name
+            share = theta[:, event.number]
+            ax.barh(places, share, left=start, color=colour(event.number), height=0.72, label=short(called, 80))
+            start = start + share
+        ax.set(yticks=places, xlim=(0, 1), ylim=(-0.6, len(names) - 0.4), xlabel="probability of each event")
+        ax.set_yticklabels([short(name) for name in names])
+        ax.xaxis.set_major_formatter(_percent)
+        ax.invert_yaxis()
+        ax.figure.legend(loc="outside lower center", frameon=False, ncols=1)
+        return bare(ax)
 
     def matrix(self, max_rows: int = 30, ax: Any = None) -> Any:
-        """Draw the supports that most observations are about, one line for each; equal ones share it."""
-        classes = self._classes(max_rows, trivial=True)
-        psi = np.array([self._fitted.psi[rows].mean(axis=0) for rows in classes], dtype=np.float64)
-        psi = np.clip(psi.reshape(len(classes), self._fitted.n_events), 0.0, 1.0)
-        return support_matrix(psi, [*map(self._label, classes)], [event.name for event in self._events], ax)
+        """Draw the supports that most observations are about, one line for each; equal ones share it.
+
+        A dot is as opaque as its psi.
+        """
+        classes, size = self._classes(max_rows, trivial=True), self._fitted.n_events
+        ax, tints = axes_of(ax, size=(3.2 + 0.34 * size, 1.6 + 0.26 * len(classes))), [*map(colour, range(size))]
+        for row, members in enumerate(classes):
+            psi = np.clip(self._fitted.psi[members].mean(axis=0, dtype=np.float64), 0.0, 1.0)
+            inside = np.flatnonzero(psi > 0.5)
+            if len(inside) > 1:
+                ax.plot([inside[0], inside[-1]], [row, row], color="gray", linewidth=1, zorder=1)
+            ax.scatter(range(size), [row] * size, s=14, color="gray", alpha=0.25, linewidth=0, zorder=2)
+            ax.scatter(range(size), [row] * size, s=55, color=tints, alpha=psi, linewidth=0, zorder=3)
+        ax.set_yticks(range(len(classes)), [short(self._label(rows)) for rows in classes])
+        names = [short(event.name, 24) for event in self._events]
+        ax.set_xticks(range(size), names, rotation=50, ha="left", rotation_mode="anchor")
+        ax.xaxis.tick_top()
+        ax.tick_params(length=0)
+        ax.set_ylim(len(classes) - 0.4, -0.6)
+        ax.spines[:].set_visible(False)
+        return ax
 
     def order(self, max_classes: int = 24, ax: Any = None) -> Any:
-        """Draw the order by implication of the classes that most observations are about."""
+        """Draw the order by implication of the classes that most observations are about: a Hasse diagram."""
         rows = np.sort(np.concatenate([np.empty(0, dtype=np.int64), *self._classes(max_classes, trivial=False)]))
         order = Order(Supports(self._happens.psi, rows), self._fitted.items.name)
-        return order_diagram([*map(self._label, order.classes)], order.levels, order.ranks, order.covers, ax)
+        heights, top = order.levels, int(order.levels.max(initial=0))
+        widest = int(np.bincount(heights, minlength=1).max(initial=1))
+        ax = axes_of(ax, size=(max(4.0, 1.7 * widest), 2.0 + top))
+        x = np.zeros(len(order))
+        for height in range(top + 1):
+            row = np.flatnonzero(heights == height)
+            row = row[np.argsort(order.ranks[row], kind="stable")]
+            x[row] = np.arange(len(row)) - (len(row) - 1) / 2
+        for lower, upper in order.covers.tolist():
+            between = range(int(heights[lower]) + 1, int(heights[upper]))
+            along = [x[lower], *(_gap(x[heights == height], x[[lower, upper]].mean()) for height in between), x[upper]]
+            ends = [heights[lower], *between, heights[upper]]
+            ax.plot(along, ends, color="gray", linewidth=1, alpha=0.7, zorder=1)
+        box = {"boxstyle": "round,pad=.35", "facecolor": "white", "edgecolor": BLUE}
+        style = {"ha": "center", "va": "center", "fontsize": 8, "color": "black", "bbox": box, "zorder": 2}
+        for place, height, members in zip(x, heights, order.classes, strict=True):
+            ax.text(place, height, short(self._label(members), 22), **style)
+        ax.set_xlim(x.min(initial=0) - 0.7, x.max(initial=0) + 0.7)
+        ax.set_ylim(-0.5, top + 0.5)
+        ax.axis("off")
+        return ax
 
     def history(self, ax: Any = None) -> Any:
         """Draw the training error by sweep."""
-        history = self._fitted.history
-        return history_curve([sweep.sweep for sweep in history], [sweep.rmse for sweep in history], ax)
+        ax, history = axes_of(ax, size=(5.5, 3.4)), self._fitted.history
+        sweeps, errors = [sweep.sweep for sweep in history], [sweep.rmse for sweep in history]
+        ax.plot(sweeps, errors, color=BLUE, marker="o", markersize=3)
+        ax.set(xlabel="sweep", ylabel="training RMSE")
+        return bare(ax)
 
     def calibration(self, observations: Observations | None = None, ax: Any = None) -> Any:
-        """Draw mean outcome against mean prediction.
+        """Draw mean outcome against mean prediction in bins; a dot's area is its number of cases.
 
         Parameters
         ----------
@@ -109,7 +159,13 @@ class Pictures:
             test = held_out(self._trained, observations.rescaled(self._trained.scale))
             if not len(test):
                 raise DataError("The model was trained on all of these observations. Give others, or none.")
-        return calibration_curve(at_entries(self._trained, test), test.values, ax)
+        ax = axes_of(ax, size=(4.6, 4.4))
+        x, y, count = calibration_bins(at_entries(self._trained, test), test.values)
+        ax.plot([0, 1], [0, 1], color="gray", linestyle="--", linewidth=1)
+        ax.plot(x, y, color=BLUE)
+        ax.scatter(x, y, s=12 + 150 * count / count.max(), color=BLUE)
+        ax.set(xlim=(0, 1), ylim=(0, 1), xlabel="mean prediction", ylabel="mean observed")
+        return bare(ax)
 
     @cached_property
     def _happens(self) -> Fitted:
@@ -126,3 +182,10 @@ class Pictures:
         best = rows[np.argmax(self._fitted.item_counts[rows])]
         rest = f" +{len(rows) - 1}" if len(rows) > 1 else ""
         return f"{shortened(self._fitted.items.name(int(best)), 28)}{rest}"
+
+
+def _gap(boxes: Floats, wanted: float) -> float:
+    """Return the place between boxes of a row that is nearest to a wanted one: a line must not seem to end in them."""
+    row = np.sort(boxes)
+    gaps = np.concatenate([[row[0] - 0.5], (row[1:] + row[:-1]) / 2, [row[-1] + 0.5]])
+    return float(gaps[np.argmin(np.abs(gaps - wanted))])

@@ -1,4 +1,4 @@
-"""Numbers to matplotlib Axes: bars, curves, supports, orders and rules, in the colours of the report."""
+"""Numbers to matplotlib Axes in the colours of the report: waterfalls, rules, and what all pictures share."""
 
 from __future__ import annotations
 
@@ -81,54 +81,10 @@ def bare(ax: Any) -> Any:
     return ax
 
 
-def event_bars(names: Sequence[str], shares: Sequence[float], ax: Any = None) -> Any:
-    """Draw a bar for each event, as long as its share of the population, the largest on top."""
-    ax = axes_of(ax, size=(7.0, 0.6 + 0.32 * len(names)))
-    order = sorted(range(len(names)), key=lambda event: shares[event])
-    ax.barh(
-        [short(names[event], 48) for event in order], [shares[event] for event in order], color=[*map(colour, order)]
-    )
-    ax.set_xlabel("share of the population")
-    ax.xaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
-    return bare(ax)
-
-
-def user_bars(names: Sequence[str], theta: Floats, events: Sequence[str], ax: Any = None) -> Any:
-    """Draw a bar for each user, made of the events as theta says.
-
-    Parameters
-    ----------
-    names : sequence of str
-        The users, the first on top.
-    theta : float64[n_users, D]
-    events : sequence of str
-        What the legend calls them.
-    ax : Axes, optional
-    """
-    ax = axes_of(ax, size=(8.0, 0.9 + 0.3 * len(names) + 0.22 * len(events)))
-    start, places = np.zeros(len(names)), np.arange(len(names))
-    for event, name in enumerate(events):
-        ax.barh(places, theta[:, event], left=start, color=colour(event), height=0.72, label=short(name, 80))
-        start = start + theta[:, event]
-    ax.set(yticks=places, xlim=(0, 1), ylim=(-0.6, len(names) - 0.4), xlabel="probability of each event")
-    ax.set_yticklabels([short(name) for name in names])
-    ax.xaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
-    ax.invert_yaxis()
-    ax.figure.legend(loc="outside lower center", frameon=False, ncols=1)
-    return bare(ax)
-
-
 def waterfall(title: str, parts: Sequence[tuple[str, float]], events: Sequence[int], ax: Any = None) -> Any:
     """Draw one bar for each part of a prediction, beginning where the one before it ended.
 
-    Parameters
-    ----------
-    title : str
-    parts : sequence of (str, float)
-        The first is where the way begins, the others say by how much it goes up or down.
-    events : sequence of int
-        The numbers of the events behind the parts after the first, for their colours; further parts are grey.
-    ax : Axes, optional
+    `events` are the numbers of the events behind the parts after the first, for their colours; further ones are grey.
     """
     ax = axes_of(ax, size=(7.5, 1.4 + 0.36 * len(parts)))
     colours = [GREY, *(colour(event) for event in events)]
@@ -151,14 +107,6 @@ def waterfall(title: str, parts: Sequence[tuple[str, float]], events: Sequence[i
     return bare(ax)
 
 
-def history_curve(sweeps: Sequence[int], errors: Sequence[float], ax: Any = None) -> Any:
-    """Draw the training error after each sweep."""
-    ax = axes_of(ax, size=(5.5, 3.4))
-    ax.plot(sweeps, errors, color=BLUE, marker="o", markersize=3)
-    ax.set(xlabel="sweep", ylabel="training RMSE")
-    return bare(ax)
-
-
 def calibration_bins(predicted: Floats, values: Floats, bins: int = 12) -> tuple[Floats, Floats, Rows]:
     """Return mean prediction, mean value and number of cases in the bins of equal width that hold any."""
     place = np.minimum((predicted * bins).astype(int), bins - 1)
@@ -168,17 +116,6 @@ def calibration_bins(predicted: Floats, values: Floats, bins: int = 12) -> tuple
     return x, y, count[some]
 
 
-def calibration_curve(predicted: Floats, values: Floats, ax: Any = None) -> Any:
-    """Draw mean prediction against mean outcome in bins; a dot's area is its number of cases."""
-    ax = axes_of(ax, size=(4.6, 4.4))
-    x, y, count = calibration_bins(predicted, values)
-    ax.plot([0, 1], [0, 1], color="gray", linestyle="--", linewidth=1)
-    ax.plot(x, y, color=BLUE)
-    ax.scatter(x, y, s=12 + 150 * count / count.max(), color=BLUE)
-    ax.set(xlim=(0, 1), ylim=(0, 1), xlabel="mean prediction", ylabel="mean observed")
-    return bare(ax)
-
-
 _KINDS = {
     "implication": (BLUE, "s"),
     "equivalence": ("#1f9e89", "o"),
@@ -186,77 +123,6 @@ _KINDS = {
     "coverage": ("#e68a00", "D"),
     "contrapositive": ("#8f5bd6", "v"),
 }
-
-
-def support_matrix(psi: Floats, labels: Sequence[str], events: Sequence[str], ax: Any = None) -> Any:
-    """Draw items by events, a line for each class of equal supports; a dot is as opaque as its psi.
-
-    Parameters
-    ----------
-    psi : float64[n_classes, D]
-        Between 0 and 1.
-    labels, events : sequence of str
-    """
-    n, size = psi.shape
-    ax = axes_of(ax, size=(3.2 + 0.34 * size, 1.6 + 0.26 * n))
-    for row in range(n):
-        inside = [event for event in range(size) if psi[row, event] > 0.5]
-        if len(inside) > 1:
-            ax.plot([inside[0], inside[-1]], [row, row], color="gray", linewidth=1, zorder=1)
-        ax.scatter(range(size), [row] * size, s=14, color="gray", alpha=0.25, linewidth=0, zorder=2)
-        tints = [colour(event) for event in range(size)]
-        ax.scatter(range(size), [row] * size, s=55, color=tints, alpha=psi[row], linewidth=0, zorder=3)
-    ax.set_yticks(range(n), [short(label) for label in labels])
-    ax.set_xticks(range(size), [short(event, 24) for event in events], rotation=50, ha="left", rotation_mode="anchor")
-    ax.xaxis.tick_top()
-    ax.tick_params(length=0)
-    ax.set_ylim(n - 0.4, -0.6)
-    for side in ax.spines.values():
-        side.set_visible(False)
-    return ax
-
-
-def order_diagram(labels: Sequence[str], heights: Rows, ranks: Rows, covers: Rows, ax: Any = None) -> Any:
-    """Draw a Hasse diagram.
-
-    Parameters
-    ----------
-    labels : sequence of str
-        One for each class.
-    heights : int64[n]
-        How high each stands.
-    ranks : int64[n]
-        From left to right.
-    covers : int64[m, 2]
-        Pairs (lower, upper).
-    """
-    top = int(heights.max(initial=0))
-    widest = int(np.bincount(heights, minlength=1).max(initial=1))
-    ax = axes_of(ax, size=(max(4.0, 1.7 * widest), 2.0 + top))
-    x = np.zeros(len(heights))
-    for height in range(top + 1):
-        row = np.flatnonzero(heights == height)
-        row = row[np.argsort(ranks[row], kind="stable")]
-        x[row] = np.arange(len(row)) - (len(row) - 1) / 2
-    for lower, upper in covers.tolist():
-        between = range(int(heights[lower]) + 1, int(heights[upper]))
-        along = [x[lower], *(_gap(x[heights == height], x[[lower, upper]].mean()) for height in between), x[upper]]
-        ax.plot(along, [heights[lower], *between, heights[upper]], color="gray", linewidth=1, alpha=0.7, zorder=1)
-    box = {"boxstyle": "round,pad=.35", "facecolor": "white", "edgecolor": BLUE}
-    style = {"ha": "center", "va": "center", "fontsize": 8, "color": "black", "bbox": box, "zorder": 2}
-    for place, height, label in zip(x, heights, labels, strict=True):
-        ax.text(place, height, short(label, 22), **style)
-    ax.set_xlim(x.min(initial=0) - 0.7, x.max(initial=0) + 0.7)
-    ax.set_ylim(-0.5, top + 0.5)
-    ax.axis("off")
-    return ax
-
-
-def _gap(boxes: Floats, wanted: float) -> float:
-    """Return the place between boxes of a row that is nearest to a wanted one: a line must not seem to end in them."""
-    row = np.sort(boxes)
-    gaps = np.concatenate([[row[0] - 0.5], (row[1:] + row[:-1]) / 2, [row[-1] + 0.5]])
-    return float(gaps[np.argmin(np.abs(gaps - wanted))])
 
 
 def rule_scatter(
