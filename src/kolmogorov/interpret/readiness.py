@@ -86,60 +86,24 @@ def sum_variances(indptr, indices, users, items, first, last, out):
 
 
 @kernel
-def departures(columns, rows, residuals, variances, skews, shares, begin, first, last, sums, spreads, thirds):
+def sum_departures(chosen, beyond, columns, rows, by_columns, by_rows, first, last, out):
     """Sum, over the users seen with both items, by how much their answers go together more than readiness makes them.
 
-    For the item begin + k, k = first..last, and every later item i: sums[k, i] is the sum of r r + s s, spreads[k,
-    i] that of its variances v v, and thirds[k, i] that of its third moments w w, w = v (1 - 2 p). `columns` and `rows`
-    are (indptr, indices); the other arguments are pairs of what belongs to each entry by columns and by rows: r, v, w
-    and s. The outputs come zeroed.
+    For the items chosen[first..last] and all after `beyond` of each: out[0, k, i] is the sum of r r + s s, out[1, k, i]
+    that of its variances v v, and out[2, k, i] that of its third moments w w, w = v (1 - 2 p). `columns` and `rows` are
+    (indptr, indices); the arguments after them say r, v, w and s of each entry. The output comes zeroed.
     """
     for k in range(first, last):
-        for e in range(columns[0][begin + k], columns[0][begin + k + 1]):
-            u = columns[1][e]
-            r, v, w, s = residuals[0][e], variances[0][e], skews[0][e], shares[0][e]
-            f = rows[0][u + 1] - 1
-            while rows[1][f] > begin + k:
-                i = rows[1][f]
-                sums[k, i] += r * residuals[1][f] + s * shares[1][f]
-                spreads[k, i] += v * variances[1][f]
-                thirds[k, i] += w * skews[1][f]
-                f -= 1
-
-
-@kernel
-def describe_entries(rows, yes, users, items, variance, out):
-    """Write r, v, w and s of every entry to out[0..3]; `rows` are (indptr, indices)."""
-    indptr, indices = rows
-    against = np.exp(-items)
-    for u in range(len(indptr) - 1):
-        own = np.exp(-users[u])
-        for f in range(indptr[u], indptr[u + 1]):
-            p = 1.0 / (1.0 + own * against[indices[f]])
-            v = p * (1.0 - p)
-            out[0, f] = yes[f] - p
-            out[1, f] = v
-            out[2, f] = v * (1.0 - 2.0 * p)
-            out[3, f] = v / np.sqrt(max(variance[u] - v, _TINY))
-
-
-@kernel
-def departures_of(chosen, columns, yes, users, items, variance, rows, described, sums, spreads, thirds):
-    """Do what `departures` does for some items and all others: sums[k, i] is that of chosen[k] and i.
-
-    `described` is what `describe_entries` says of the entries by rows.
-    """
-    for k in range(len(chosen)):
         for e in range(columns[0][chosen[k]], columns[0][chosen[k] + 1]):
             u = columns[1][e]
-            p = chance(users[u] + items[chosen[k]])
-            v = p * (1.0 - p)
-            r, w, s = yes[e] - p, v * (1.0 - 2.0 * p), v / np.sqrt(max(variance[u] - v, _TINY))
-            for f in range(rows[0][u], rows[0][u + 1]):
+            r, v, w, s = by_columns[0, e], by_columns[1, e], by_columns[2, e], by_columns[3, e]
+            for f in range(rows[0][u + 1] - 1, rows[0][u] - 1, -1):
                 i = rows[1][f]
-                sums[k, i] += r * described[0, f] + s * described[3, f]
-                spreads[k, i] += v * described[1, f]
-                thirds[k, i] += w * described[2, f]
+                if i <= beyond[k]:
+                    break
+                out[0, k, i] += r * by_rows[0, f] + s * by_rows[3, f]
+                out[1, k, i] += v * by_rows[1, f]
+                out[2, k, i] += w * by_rows[2, f]
 
 
 @kernel
@@ -147,8 +111,8 @@ def compare_pairs(left, right, place, columns, yes, users, items, variance, room
     """Count the pairs first..last, and sum what readiness alone would make of them.
 
     tables[r] is (no to both, no to left and yes to right, yes to left and no to right, yes to both) among the users
-    observed with both items. sums[r] is: r r + s s, its variance and third moment (see `departures`), the chances of
-    yes to right among those who said no, and yes, to left; those of left among those who said no, and yes, to right.
+    observed with both items. sums[r] is: r r + s s, its variance and third moment (see `sum_departures`), the chances
+    of yes to right among those who said no, and yes, to left; those of left among those who said no, and yes, to right.
     `room` is -1 for every user, and is left so. Pairs with the same left item should follow each other.
     """
     indptr, indices = columns
@@ -357,34 +321,35 @@ class Readiness:
 
     def departures(self) -> Iterator[tuple[Rows, Rows, Departures]]:
         """Yield all pairs of columns that hold enough information, and how far they depart, in blocks."""
-        rows, columns = self._rows, self._columns
-        by = []
-        for view, yes in ((columns, self._yes), (rows, self._yes_by_rows)):
-            owner: Any = view.owners(0, view.counts.size)
-            user, item = (owner, view.indices) if view is rows else (view.indices, owner)
-            p = self.chances(user, item)
-            v = p * (1.0 - p)
-            facts = (yes - p, v, v * (1.0 - 2.0 * p), v / np.sqrt(np.maximum(self.variance[user] - v, _TINY)))
-            by.append([fact.astype(np.float32) for fact in facts])
-        given = ((columns.indptr, columns.indices), (rows.indptr, rows.indices), *zip(*by, strict=True))
-        n = columns.counts.size
-        step = max(1, _BLOCK // max(n, 1))
+        n = self.answers.size
+        step, described = max(1, _BLOCK // max(n, 1)), self._described(np.float32)
         with Threads(-1) as dealer:
             for begin in range(0, n, step):
-                out = np.zeros((3, min(step, n - begin), n), dtype=np.float32)
-                dealer.deal(partial(_depart, (*given, begin), out), out.shape[1], max(1, n >> _SHARE_BITS))
+                chosen = np.arange(begin, min(begin + step, n))
+                out = np.zeros((3, len(chosen), n), dtype=np.float32)
+                work = partial(_depart, (chosen, chosen, *described), out)
+                dealer.deal(work, len(chosen), max(1, n >> _SHARE_BITS))
                 left, right = np.nonzero(out[1] >= LEAST_SPREAD)
                 yield left + begin, right, Departures.of(*out[:, left, right].astype(np.float64))
 
     def departures_of(self, chosen: Rows) -> Departures:
         """Return how far some items and every other depart: arrays of [chosen, columns]."""
-        rows, columns = (self._rows.indptr, self._rows.indices), (self._columns.indptr, self._columns.indices)
-        known = self.users, self.items, self.variance
-        described = np.empty((4, self._yes.size))
-        describe_entries(rows, self._yes_by_rows, *known, described)
-        out = np.zeros((3, len(chosen), self._columns.counts.size))
-        departures_of(chosen, columns, self._yes, *known, rows, described, *out)
+        out = np.zeros((3, len(chosen), self.answers.size))
+        sum_departures(chosen, np.full(len(chosen), -1), *self._described(np.float64), 0, len(chosen), out)
         return Departures.of(*out)
+
+    def _described(self, kind: type) -> tuple[Any, ...]:
+        """Return the table by columns and by rows, and what `sum_departures` wants to know of each entry of either."""
+        rows, columns = self._rows, self._columns
+        views, facts = ((columns.indptr, columns.indices), (rows.indptr, rows.indices)), []
+        for view, yes in ((columns, self._yes), (rows, self._yes_by_rows)):
+            owner: Any = view.owners(0, view.counts.size)
+            user, item = (owner, view.indices) if view is rows else (view.indices, owner)
+            p = self.chances(user, item)
+            v = p * (1.0 - p)
+            share = v / np.sqrt(np.maximum(self.variance[user] - v, _TINY))
+            facts.append(np.array([yes - p, v, v * (1.0 - 2.0 * p), share], dtype=kind))
+        return (*views, *facts)
 
 
 def _step(given: Any, out: Any, first: int, last: int) -> None:
@@ -392,7 +357,7 @@ def _step(given: Any, out: Any, first: int, last: int) -> None:
 
 
 def _depart(given: Any, out: Any, first: int, last: int) -> None:
-    departures(*given, first, last, *out)
+    sum_departures(*given, first, last, out)
 
 
 def _sums(yes: Bits, view: View) -> Floats:
