@@ -82,14 +82,16 @@ _REQUIREMENTS: dict[str, Requirement] = {
 
 
 class Relations:
-    """Implications, equivalences, exclusions and coverages among a model's items; made by `model.relations()`.
+    """Implications, equivalences, exclusions and coverages among a model's items.
+
+    Made by `model.relations(...)`, which says what most parameters are. Items never observed are left out, and so is
+    what is trivial: what holds in every event is implied by all, and what holds in none implies all. In the paper's
+    convention supp(psi_j) ⊆ supp(psi_i) is read as X_i = 1 ⇒ X_j = 1; `adjacency` and `influence` are then the paper's
+    N and its influence score, and trivial items are kept.
 
     Draws share no events, but the supports of one draw are sets of the same events: a relation has a posterior
     probability, the share of draws in which it holds. Which of the very many pairs to look at is for the one model that
     stands for the draws to say: its relations are the candidates.
-
-    Items never observed are left out, and so is what is trivial: what holds in every event is implied by all, and what
-    holds in none implies all.
 
     Parameters
     ----------
@@ -97,15 +99,6 @@ class Relations:
         Of draws the one model that stands for them.
     posterior : Posterior, optional
         The draws.
-    likes : float, optional
-        Of ratings, those of at least this, on the probability scale, mean yes.
-    trivial : bool, optional
-        Keep trivial items. By default they are left out, and kept in the paper's convention.
-    min_ratings : int
-        Leave out items that the model was trained on fewer observations of.
-    convention : {"logic", "paper"}
-        "paper" turns the implication round, as the paper prints it: supp(psi_j) ⊆ supp(psi_i) read as X_i = 1 ⇒ X_j
-        = 1. `adjacency` and `influence` are then the paper's N and its influence score.
     level : float, optional
         By default one half, and of soft psi of ratings where it is nearer to a like than to the rating below.
 
@@ -177,8 +170,8 @@ class Relations:
 
     def stream(self, kind: str = "implication", min_probability: float = 0.5) -> Iterator[Pairs]:
         """Yield `pairs` in blocks of about a million, so that any number of them can be gone through."""
-        check_parameters("relations", {"kind": kind}, {"kind": one_of(KINDS)})
-        check_parameters("stream", {"min_probability": min_probability}, {"min_probability": real(0.0, 1.0)})
+        given = {"kind": kind, "min_probability": min_probability}
+        check_parameters("relations", given, {"kind": one_of(KINDS), "min_probability": real(0.0, 1.0)})
         for left, right in self._candidates(kind):
             if self._posterior is None:
                 yield pairs_of(left, right)
@@ -200,19 +193,10 @@ class Relations:
                 yield right, left
 
     def pairs(self, kind: str, min_probability: float = 0.5) -> Pairs:
-        """Return all pairs of a kind.
+        """Return all pairs of a kind: "implication", "equivalence", "exclusion" or "coverage".
 
-        Parameters
-        ----------
-        kind : {"implication", "equivalence", "exclusion", "coverage"}
-        min_probability : float
-            Of draws, the least share of them in which a relation holds. A single model holds all that it says.
-
-        Returns
-        -------
-        array of named columns
-            Items `antecedent` and `consequent` by their rows in `model.items_`; of draws the `probability` too, most
-            probable first.
+        Their named columns are `antecedent` and `consequent`, rows of `model.items_`; of draws the `probability` too,
+        most probable first, of those that at least the share `min_probability` of them holds.
         """
         check_parameters("relations", {"kind": kind}, {"kind": one_of(KINDS)})
         if self.counts[kind] > _MOST_PAIRS:

@@ -14,7 +14,7 @@ from scipy.stats import false_discovery_control
 from kolmogorov._support.markup import card, shown, table
 from kolmogorov._support.optional import to_frame
 from kolmogorov._support.typing import Floats, Rows
-from kolmogorov.data import Observations, Vocabulary
+from kolmogorov.data import Observations
 from kolmogorov.interpret.counting import FLAGS, NAMES, SAYS, Counting, Terms
 from kolmogorov.interpret.judging import MOST_ANTECEDENTS
 from kolmogorov.interpret.plot import rule_scatter, shortened
@@ -28,7 +28,7 @@ _PRINTED, _SUMMARY, _LONGEST = 20, 3, 48
 
 @dataclass(frozen=True, kw_only=True)
 class Rule:
-    """One rule: if the antecedent is so, the consequent is so.
+    """One rule: if the antecedent is so, the consequent is so. What the numbers mean stands with `Rules`.
 
     Attributes
     ----------
@@ -36,18 +36,9 @@ class Rule:
     antecedent, consequent : str
         Names of items; "not" stands before one that is said no to. Of ratings a threshold follows, ">= 4" or "< 4", in
         rating units.
-    support : int
-        Users observed with both items for whom the antecedent was so.
-    held : int
-        Those among them for whom the consequent was so.
-    base_rate : float
-        Share for whom the consequent was so among all users observed with its item.
-    expected : float
-        Share of the cases in which it would hold if users differed only in how readily they say yes.
-    p_adjusted : float
-        Whether it holds more often than that, corrected for all that was looked at.
+    support, held : int
+    base_rate, expected, p_adjusted : float
     probability : float or None
-        Of draws, the share in which the rule holds.
 
     Examples
     --------
@@ -92,31 +83,23 @@ class Rules(Sequence[Rule]):
     Attributes
     ----------
     antecedent, consequent : int64[n]
-        Row numbers of the items.
-    support : int64[n]
-        Pairs seen: users observed with both items for whom the antecedent was so.
-    held : int64[n]
-        Those among them for whom the consequent was so.
+        Row numbers of the items; of "A and B ⇒ C" B and more are `further`, int64[n, 2], -1 where there are none.
+    support, held : int64[n]
+        Users observed with both items for whom the antecedent was so, and those of them for whom the consequent was so.
     base_rate : float64[n]
         Share of all users observed with the consequent's item for whom it was so.
     expected : float64[n]
-        Share of the pairs seen in which the rule would hold if users and items differed only in how readily yes is
-        said: what these very users are expected to say anyway.
-    p_value : float64[n]
-        One-sided test of whether it held more often than that; 1 where there is too little to tell.
-    p_adjusted : float64[n]
-        The same, corrected for all that was looked at (Benjamini and Hochberg).
-    n_judged : int
-        What was looked at to find these: pairs of items; of rules that are counted again, themselves.
-    supported : bool
-        Whether all pairs of items were looked at and only those kept that the data support.
-    n_found : int
-        How many supported rules there are, or of all that the model says how many; before narrower limits.
-    n_longer : int
-        How many rules with several antecedents were looked at besides.
-    further : int64[n, 2] or None
-        More items that have to be liked, as in "A and B ⇒ C", -1 where there are none. `expected` and `p_value` are
-        then those of the antecedent that adds least to the others.
+        Share of the cases in which the rule would hold if users and items differed only in how readily yes is said:
+        what these very users are expected to say anyway. Of several antecedents, by the one that adds least.
+    p_value, p_adjusted : float64[n]
+        One-sided test of whether it held more often than that, 1 where there is too little to tell; and the same
+        corrected for all that was looked at (Benjamini and Hochberg).
+    n_judged, n_longer : int
+        What was looked at to find these: pairs of items, and rules with several antecedents; of rules that are counted
+        again, themselves.
+    supported, n_found : bool, int
+        Whether only those were kept that the data support, and how many of these there are; or how many rules the model
+        says. Both before narrower limits.
     stated : bool[n] or None
         Whether the model says the same: its supports are so related.
     probability : float64[n] or None
@@ -179,11 +162,8 @@ class Rules(Sequence[Rule]):
     def on(self, observations: Observations) -> Rules:
         """Count the same rules, in the same order, on other observations.
 
-        Parameters
-        ----------
-        observations : Observations
-            Best ones that neither the model nor the choice of these rules has seen. Where the training data record
-            only yes, a blank is a no.
+        These are best such that neither the model nor the choice of the rules has seen. Where the training data record
+        only yes, a blank is a no.
         """
         return self.recounted(self.terms.counting(observations))
 
@@ -192,11 +172,6 @@ class Rules(Sequence[Rule]):
         sides = self.antecedent, self.consequent
         again: dict[str, Any] = {"further": self.further, "probability": self.probability}
         return replace(Rules.counted(counting, self.code, *sides, **again), stated=self.stated)
-
-    @property
-    def items(self) -> Vocabulary:
-        """The model's items."""
-        return self.terms.items
 
     @property
     def kind(self) -> NDArray[Any]:
@@ -286,8 +261,7 @@ class Rules(Sequence[Rule]):
     def strongest(self, count: int | None = None) -> Rules:
         """Return the `count` strongest rules, strongest first; ties by the items."""
         key = np.where(np.isnan(self.strength), -np.inf, self.strength)
-        order = np.lexsort((self.consequent, self.antecedent, -self.support, -key))
-        return self[order[:count]]
+        return self[np.lexsort((self.consequent, self.antecedent, -self.support, -key))[:count]]
 
     def most_probable(self) -> Rules:
         """Return the rules of draws, those that most of them hold first."""
@@ -296,16 +270,11 @@ class Rules(Sequence[Rule]):
 
     def totals(self) -> dict[str, float]:
         """Return pairs seen, and confidence, base rate and lift over all of them together."""
-        seen, held = float(self.support.sum()), float(self.held.sum())
-        some = self.support > 0
-        expected = float((self.support[some] * self.base_rate[some]).sum())
-        return {
-            "rules": float(len(self)),
-            "pairs": seen,
-            "confidence": held / seen if seen else float("nan"),
-            "base_rate": expected / seen if seen else float("nan"),
-            "lift": held / expected if expected else float("nan"),
-        }
+        seen, held, some = self.support.sum(), self.held.sum(), self.support > 0
+        expected = (self.support[some] * self.base_rate[some]).sum()
+        with np.errstate(invalid="ignore", divide="ignore"):
+            found = {"confidence": held / seen, "base_rate": expected / seen, "lift": held / expected}
+        return {"rules": float(len(self)), "pairs": float(seen)} | {name: float(x) for name, x in found.items()}
 
     def names(self) -> tuple[list[str], list[str]]:
         """Return antecedents and consequents in words.
@@ -335,28 +304,11 @@ class Rules(Sequence[Rule]):
         }
 
     def to_frame(self, backend: str | None = None) -> Any:
-        """Return the rules as a data frame, one row each.
-
-        Parameters
-        ----------
-        backend : {"pandas", "polars", "pyarrow"}, optional
-            The first of them that is installed by default.
-        """
+        """Return the rules as a data frame: of "pandas", "polars" or "pyarrow", or the first of them there is."""
         return to_frame(self.columns(), backend)
 
     def plot(self, n_labels: int = 5, ax: Any = None) -> Any:
-        """Draw the rules by cases and by how much oftener than the base rate they held (extra `plot`).
-
-        Parameters
-        ----------
-        n_labels : int
-            Rules that are labelled, the first ones.
-        ax : matplotlib Axes, optional
-
-        Returns
-        -------
-        Axes
-        """
+        """Draw rules by cases and how much oftener than the base rate they held, the first labelled (extra `plot`)."""
         labels = [f"{left} ⇒ {right}" for left, right in zip(*self.names(), strict=True)]
         return rule_scatter(self.kind.tolist(), self.support, self.confidence - self.base_rate, labels, n_labels, ax)
 
@@ -439,14 +391,9 @@ def lower_bound(rate: Floats, count: Rows) -> Floats:
 
 
 def basis_of(antecedents: Sequence[Sequence[int]], consequents: Sequence[int], confidence: Floats) -> Rows:
-    """Return the places of rules, in their order, from which the others follow by rules that hold as often.
+    """Return the places of rules between statements (by number), in their order, from which the others follow.
 
-    Parameters
-    ----------
-    antecedents : n lists of statements, by number
-    consequents : n statements
-    confidence : float64[n]
-        Rules follow only from such as have at least theirs.
+    They follow only from rules that have at least their confidence.
 
     Examples
     --------

@@ -44,21 +44,10 @@ def sides_of(kind: str, bits: Bits) -> tuple[Words, Words]:
 
 
 class Supports:
-    """The supports of some items as bits, equal ones together.
+    """The supports of some items (`rows`) as bits, bool[n_items, n_events], equal ones together.
 
-    Parameters
-    ----------
-    bits : bool[n_items, n_events]
-        In which events each item happens.
-    rows : int64[n]
-        The items to look at.
-
-    Attributes
-    ----------
-    bits : bool[n_classes, n_events]
-        The distinct supports, by size and then by their bits, so that one can only lie inside a later one.
-    members : int64[n]
-        The items, class by class; those of class c stand at indptr[c]..indptr[c + 1], and class_of says it of each.
+    Its own `bits` are the distinct supports, by size, so that one can only lie inside a later one. `members` are the
+    items, class by class: those of class c stand at indptr[c]..indptr[c + 1], and `class_of` says it of each.
 
     Examples
     --------
