@@ -5,8 +5,7 @@ import pytest
 
 from kolmogorov import BayesianKolmogorovModel, KolmogorovModel, Observations
 from kolmogorov.errors import DataError, MissingExtraError, UnknownIdError
-from kolmogorov.interpret.events import EventItems
-from kolmogorov.interpret.plot import GREY, colour
+from kolmogorov.interpret.events import GREY, EventItems, colour
 
 matplotlib = pytest.importorskip("matplotlib", reason="plots need the extra 'plot'")
 matplotlib.use("Agg")

@@ -19,7 +19,6 @@ from kolmogorov.data.attributes import Attribute
 from kolmogorov.data.observations import reaching
 from kolmogorov.descent.attributes import Placing, Side
 from kolmogorov.descent.fitted import Fitted
-from kolmogorov.interpret.plot import colour, shortened
 
 #: Likes that an item counts as expecting of every event beside its own: what is rarely seen stands out in none. Chosen
 #: by benchmarks/coherence.py on a split that is not reported.
@@ -35,6 +34,54 @@ _LOOKED = 2000
 _NAMED = 12
 #: The least difference of chances that an event is described by. By judgement.
 _LITTLE = 0.02
+#: A colour for each event, the same as in the report.
+_COLOURS = (
+    "#4269d0", "#e68a00", "#d6453d", "#1f9e89", "#3ca951", "#e377b0", "#8f5bd6", "#5aa5d6", "#9c6b4e", "#7a7f87",
+    "#b8a000", "#c2185b",
+)  # fmt: skip
+#: What is no event, and what is alone in a picture.
+GREY, BLUE = "#9aa0a6", "#4269d0"
+
+
+def colour(event: int) -> str:
+    """Return the colour of an event; after the first twelve, lighter and darker ones.
+
+    Examples
+    --------
+    >>> colour(0), colour(12) != colour(0)
+    ('#4269d0', True)
+    """
+    if event < len(_COLOURS):
+        return _COLOURS[event]
+    base, turn = _COLOURS[(5 * event) % len(_COLOURS)], (event // len(_COLOURS)) % 4
+    share, other = (0.58 if turn < 3 else 0.75), (255 if turn % 2 else 0)
+    parts = (int(base[k : k + 2], 16) for k in (1, 3, 5))
+    return "#" + "".join(f"{round(share * part + (1 - share) * other):02x}" for part in parts)
+
+
+def shortened(text: str, most: int) -> str:
+    """Return a text of at most so many letters, cut once, between words; what ends a title in brackets stays whole.
+
+    Examples
+    --------
+    >>> shortened("Situation of human rights in the Islamic Republic of Iran (2019)", 40)
+    'Situation of human rights in the… (2019)'
+    >>> shortened("International trade and development, as… (2018)", 30)
+    'International trade… (2018)'
+    """
+    if len(text) <= most:
+        return text
+    title, _, last = text.rpartition(" (")
+    end = f" ({last}" if title and last.endswith(")") and len(last) <= most // 3 else ""
+    title = text.removesuffix(end)
+    room = most - len(end) - 1
+    if len(title) > room:
+        cut = title[: room + 1].rfind(" ")
+        title = title[: cut if 2 * cut >= room else room]
+        opened = title.rfind("(")
+        if opened > title.rfind(")") and 3 * opened >= room:
+            title = title[:opened]
+    return f"{title.rstrip(' ,:;…')}…{end}"
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,9 @@
-"""Numbers to matplotlib Axes in the colours of the report: waterfalls, rules, and what all pictures share."""
+"""Pictures of what a model has learned, of explanations and of rules, in the colours of the report (extra `plot`)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from textwrap import fill
 from typing import Any
 
@@ -10,30 +11,14 @@ import numpy as np
 
 from kolmogorov._support.optional import require
 from kolmogorov._support.typing import Floats, Rows
-
-#: A colour for each event, the same as in the report.
-_COLOURS = (
-    "#4269d0", "#e68a00", "#d6453d", "#1f9e89", "#3ca951", "#e377b0", "#8f5bd6", "#5aa5d6", "#9c6b4e", "#7a7f87",
-    "#b8a000", "#c2185b",
-)  # fmt: skip
-#: What is no event, and what is alone in a picture.
-GREY, BLUE = "#9aa0a6", "#4269d0"
-
-
-def colour(event: int) -> str:
-    """Return the colour of an event; after the first twelve, lighter and darker ones.
-
-    Examples
-    --------
-    >>> colour(0), colour(12) != colour(0)
-    ('#4269d0', True)
-    """
-    if event < len(_COLOURS):
-        return _COLOURS[event]
-    base, turn = _COLOURS[(5 * event) % len(_COLOURS)], (event // len(_COLOURS)) % 4
-    share, other = (0.58 if turn < 3 else 0.75), (255 if turn % 2 else 0)
-    parts = (int(base[k : k + 2], 16) for k in (1, 3, 5))
-    return "#" + "".join(f"{round(share * part + (1 - share) * other):02x}" for part in parts)
+from kolmogorov.data import Observations
+from kolmogorov.descent.fitted import Fitted, Trained
+from kolmogorov.errors import DataError
+from kolmogorov.interpret.events import BLUE, GREY, Event, EventItems, colour, shortened
+from kolmogorov.interpret.relations import Relations
+from kolmogorov.interpret.supports import Order, Supports
+from kolmogorov.models.ids import at_entries, id_of, rows_of
+from kolmogorov.models.metrics import held_out
 
 
 def axes_of(ax: Any = None, *, size: tuple[float, float] | None = None) -> Any:
@@ -42,31 +27,6 @@ def axes_of(ax: Any = None, *, size: tuple[float, float] | None = None) -> Any:
         return ax
     pyplot = require("matplotlib.pyplot", extra="plot", purpose="A plot")
     return pyplot.subplots(figsize=size, layout="constrained")[1]
-
-
-def shortened(text: str, most: int) -> str:
-    """Return a text of at most so many letters, cut once, between words; what ends a title in brackets stays whole.
-
-    Examples
-    --------
-    >>> shortened("Situation of human rights in the Islamic Republic of Iran (2019)", 40)
-    'Situation of human rights in the… (2019)'
-    >>> shortened("International trade and development, as… (2018)", 30)
-    'International trade… (2018)'
-    """
-    if len(text) <= most:
-        return text
-    title, _, last = text.rpartition(" (")
-    end = f" ({last}" if title and last.endswith(")") and len(last) <= most // 3 else ""
-    title = text.removesuffix(end)
-    room = most - len(end) - 1
-    if len(title) > room:
-        cut = title[: room + 1].rfind(" ")
-        title = title[: cut if 2 * cut >= room else room]
-        opened = title.rfind("(")
-        if opened > title.rfind(")") and 3 * opened >= room:
-            title = title[:opened]
-    return f"{title.rstrip(' ,:;…')}…{end}"
 
 
 def short(text: str, longest: int = 32) -> str:
@@ -146,3 +106,175 @@ def rule_scatter(
     ax.yaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
     ax.set(xlabel="cases", ylabel="held − base rate")
     return bare(ax)
+
+
+def _percent(share: float, _: Any) -> str:
+    return f"{share:.0%}"
+
+
+class Pictures:
+    """Pictures of a fitted model; every method takes matplotlib Axes, or makes some, and returns them.
+
+    Examples
+    --------
+    >>> import kolmogorov as km
+    >>> zoo = km.datasets.load("zoo")
+    >>> model = km.KolmogorovModel(5, random_state=0).fit(zoo)
+    >>> model.plot.events().get_xlabel()
+    'share of the population'
+    """
+
+    def __init__(self, trained: Trained, read: Fitted) -> None:
+        self._trained = trained
+        # What is drawn; of draws the one model that stands for them.
+        self._fitted = read
+
+    @cached_property
+    def _events(self) -> list[Event]:
+        return EventItems(self._fitted).events(0)
+
+    def events(self, ax: Any = None) -> Any:
+        """Draw the share of each event, named by the items that set it apart."""
+        ax = axes_of(ax, size=(7.0, 0.6 + 0.32 * len(self._events)))
+        events = sorted(self._events, key=lambda event: event.share)
+        names, tints = [short(event.name, 48) for event in events], [colour(event.number) for event in events]
+        ax.barh(names, [event.share for event in events], color=tints)
+        ax.set_xlabel("share of the population")
+        ax.xaxis.set_major_formatter(_percent)
+        return bare(ax)
+
+    def users(self, users: Any = None, max_rows: int = 20, ax: Any = None) -> Any:
+        """Draw what some users are made of: a bar for each, with the probability of every event.
+
+        Parameters
+        ----------
+        users : list of ids or titles, optional
+            By default those with most observations. They are ordered by the event that they are most in.
+        max_rows : int
+            How many there are by default.
+        ax : Axes, optional
+        """
+        fitted = self._fitted
+        if users is None:
+            rows = np.argsort(-fitted.training.rows.counts, kind="stable")[:max_rows]
+        else:
+            ids = [id_of(fitted.users, user, "user") for user in users]
+            rows = rows_of(fitted.users, fitted.user_known, ids, "user", "error")
+        theta = fitted.theta[rows]
+        order = np.lexsort((-theta.max(axis=1), theta.argmax(axis=1)))
+        theta, names = theta[order], [fitted.users.name(row) for row in rows[order].tolist()]
+        ax = axes_of(ax, size=(8.0, 0.9 + 0.3 * len(names) + 0.22 * len(self._events)))
+        start, places = np.zeros(len(names)), np.arange(len(names))
+        for event in self._events:
+            called = ", ".join(event.users) if fitted.users.are_names else event.name
+            share = theta[:, event.number]
+            ax.barh(places, share, left=start, color=colour(event.number), height=0.72, label=short(called, 80))
+            start = start + share
+        ax.set(yticks=places, xlim=(0, 1), ylim=(-0.6, len(names) - 0.4), xlabel="probability of each event")
+        ax.set_yticklabels([short(name) for name in names])
+        ax.xaxis.set_major_formatter(_percent)
+        ax.invert_yaxis()
+        ax.figure.legend(loc="outside lower center", frameon=False, ncols=1)
+        return bare(ax)
+
+    def matrix(self, max_rows: int = 30, ax: Any = None) -> Any:
+        """Draw the supports that most observations are about, one line for each; equal ones share it.
+
+        A dot is as opaque as its psi.
+        """
+        classes, size = self._classes(max_rows, trivial=True), self._fitted.n_events
+        ax, tints = axes_of(ax, size=(3.2 + 0.34 * size, 1.6 + 0.26 * len(classes))), [*map(colour, range(size))]
+        for row, members in enumerate(classes):
+            psi = np.clip(self._fitted.psi[members].mean(axis=0, dtype=np.float64), 0.0, 1.0)
+            inside = np.flatnonzero(psi > 0.5)
+            if len(inside) > 1:
+                ax.plot([inside[0], inside[-1]], [row, row], color="gray", linewidth=1, zorder=1)
+            ax.scatter(range(size), [row] * size, s=14, color="gray", alpha=0.25, linewidth=0, zorder=2)
+            ax.scatter(range(size), [row] * size, s=55, color=tints, alpha=psi, linewidth=0, zorder=3)
+        ax.set_yticks(range(len(classes)), [short(self._label(rows)) for rows in classes])
+        names = [short(event.name, 24) for event in self._events]
+        ax.set_xticks(range(size), names, rotation=50, ha="left", rotation_mode="anchor")
+        ax.xaxis.tick_top()
+        ax.tick_params(length=0)
+        ax.set_ylim(len(classes) - 0.4, -0.6)
+        ax.spines[:].set_visible(False)
+        return ax
+
+    def order(self, max_classes: int = 24, ax: Any = None) -> Any:
+        """Draw the order by implication of the classes that most observations are about: a Hasse diagram."""
+        rows = np.sort(np.concatenate([np.empty(0, dtype=np.int64), *self._classes(max_classes, trivial=False)]))
+        order = Order(Supports(self._happens.psi, rows), self._fitted.items.name)
+        heights, top = order.levels, int(order.levels.max(initial=0))
+        widest = int(np.bincount(heights, minlength=1).max(initial=1))
+        ax = axes_of(ax, size=(max(4.0, 1.7 * widest), 2.0 + top))
+        x = np.zeros(len(order))
+        for height in range(top + 1):
+            row = np.flatnonzero(heights == height)
+            row = row[np.argsort(order.ranks[row], kind="stable")]
+            x[row] = np.arange(len(row)) - (len(row) - 1) / 2
+        for lower, upper in order.covers.tolist():
+            between = range(int(heights[lower]) + 1, int(heights[upper]))
+            along = [x[lower], *(_gap(x[heights == height], x[[lower, upper]].mean()) for height in between), x[upper]]
+            ends = [heights[lower], *between, heights[upper]]
+            ax.plot(along, ends, color="gray", linewidth=1, alpha=0.7, zorder=1)
+        box = {"boxstyle": "round,pad=.35", "facecolor": "white", "edgecolor": BLUE}
+        style = {"ha": "center", "va": "center", "fontsize": 8, "color": "black", "bbox": box, "zorder": 2}
+        for place, height, members in zip(x, heights, order.classes, strict=True):
+            ax.text(place, height, short(self._label(members), 22), **style)
+        ax.set_xlim(x.min(initial=0) - 0.7, x.max(initial=0) + 0.7)
+        ax.set_ylim(-0.5, top + 0.5)
+        ax.axis("off")
+        return ax
+
+    def history(self, ax: Any = None) -> Any:
+        """Draw the training error by sweep."""
+        ax, history = axes_of(ax, size=(5.5, 3.4)), self._fitted.history
+        sweeps, errors = [sweep.sweep for sweep in history], [sweep.rmse for sweep in history]
+        ax.plot(sweeps, errors, color=BLUE, marker="o", markersize=3)
+        ax.set(xlabel="sweep", ylabel="training RMSE")
+        return bare(ax)
+
+    def calibration(self, observations: Observations | None = None, ax: Any = None) -> Any:
+        """Draw mean outcome against mean prediction in bins; a dot's area is its number of cases.
+
+        Parameters
+        ----------
+        observations : Observations, optional
+            Those that the model was not trained on are looked at; without any, the training data.
+        ax : Axes, optional
+        """
+        test = self._trained.training
+        if observations is not None:
+            test = held_out(self._trained, observations.rescaled(self._trained.scale))
+            if not len(test):
+                raise DataError("The model was trained on all of these observations. Give others, or none.")
+        ax = axes_of(ax, size=(4.6, 4.4))
+        x, y, count = calibration_bins(at_entries(self._trained, test), test.values)
+        ax.plot([0, 1], [0, 1], color="gray", linestyle="--", linewidth=1)
+        ax.plot(x, y, color=BLUE)
+        ax.scatter(x, y, s=12 + 150 * count / count.max(), color=BLUE)
+        ax.set(xlim=(0, 1), ylim=(0, 1), xlabel="mean prediction", ylabel="mean observed")
+        return bare(ax)
+
+    @cached_property
+    def _happens(self) -> Fitted:
+        """The model of yes and no: what is at least as likely as not in an event happens there."""
+        return self._fitted if self._fitted.psi.dtype == bool else self._fitted.reaching(0.5)
+
+    def _classes(self, count: int, *, trivial: bool) -> list[Rows]:
+        """Return the items of each of the classes of equal supports that most observations are about."""
+        supports = Relations(self._happens, trivial=trivial).supports
+        weight = np.bincount(supports.class_of, self._fitted.item_counts[supports.members], len(supports))
+        return [supports.members_of(number) for number in np.argsort(-weight, kind="stable")[:count].tolist()]
+
+    def _label(self, rows: Rows) -> str:
+        best = rows[np.argmax(self._fitted.item_counts[rows])]
+        rest = f" +{len(rows) - 1}" if len(rows) > 1 else ""
+        return f"{shortened(self._fitted.items.name(int(best)), 28)}{rest}"
+
+
+def _gap(boxes: Floats, wanted: float) -> float:
+    """Return the place between boxes of a row that is nearest to a wanted one: a line must not seem to end in them."""
+    row = np.sort(boxes)
+    gaps = np.concatenate([[row[0] - 0.5], (row[1:] + row[:-1]) / 2, [row[-1] + 0.5]])
+    return float(gaps[np.argmin(np.abs(gaps - wanted))])

@@ -341,7 +341,8 @@ class Readiness:
     def _described(self, kind: type) -> tuple[Any, ...]:
         """Return the table by columns and by rows, and what `sum_departures` wants to know of each entry of either."""
         rows, columns = self._rows, self._columns
-        views, facts = ((columns.indptr, columns.indices), (rows.indptr, rows.indices)), []
+        views = (columns.indptr, columns.indices), (rows.indptr, rows.indices)
+        facts: list[Any] = []
         for view, yes in ((columns, self._yes), (rows, self._yes_by_rows)):
             owner: Any = view.owners(0, view.counts.size)
             user, item = (owner, view.indices) if view is rows else (view.indices, owner)

@@ -16,8 +16,8 @@ from kolmogorov._support.optional import to_frame
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data import Observations
 from kolmogorov.interpret.counting import FLAGS, NAMES, SAYS, Counting, Terms
+from kolmogorov.interpret.events import shortened
 from kolmogorov.interpret.judging import MOST_ANTECEDENTS
-from kolmogorov.interpret.plot import rule_scatter, shortened
 from kolmogorov.interpret.readiness import Bits, Compared
 
 #: A normal quantile: one-sided bounds of 95%.
@@ -309,6 +309,8 @@ class Rules(Sequence[Rule]):
 
     def plot(self, n_labels: int = 5, ax: Any = None) -> Any:
         """Draw rules by cases and how much oftener than the base rate they held, the first labelled (extra `plot`)."""
+        from kolmogorov.interpret.plot import rule_scatter
+
         labels = [f"{left} ⇒ {right}" for left, right in zip(*self.names(), strict=True)]
         return rule_scatter(self.kind.tolist(), self.support, self.confidence - self.base_rate, labels, n_labels, ax)
 

@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from kolmogorov.data import Observations
     from kolmogorov.interpret.events import Events
     from kolmogorov.interpret.explanation import Explanation
-    from kolmogorov.interpret.pictures import Pictures
+    from kolmogorov.interpret.plot import Pictures
     from kolmogorov.interpret.relations import Convention, Relations
+    from kolmogorov.interpret.rules import Rules
     from kolmogorov.report import Page
 
 
@@ -114,7 +115,7 @@ class Interpretation(Reading):
     @property
     def plot(self) -> Pictures:
         """Pictures with matplotlib (extra `plot`): events, matrix, order, history, calibration."""
-        from kolmogorov.interpret.pictures import Pictures
+        from kolmogorov.interpret.plot import Pictures
 
         check_is_fitted(self)
         return Pictures(self.fitted_, self._one_model)
@@ -138,19 +139,11 @@ class Interpretation(Reading):
     def event_attributes(self, *, sure: bool = True) -> Any:
         """Return what attributes mean for events, as a data frame; for models that were fitted with attributes.
 
-        Parameters
-        ----------
-        sure : bool
-            Leave out what the draws do not agree on: whose interval holds 0.
-
-        Returns
-        -------
-        DataFrame
-            Columns event, side, attribute, words ("more War (genres)", "lower age"), effect, low and high, which hold
-            the middle 90% of what the draws say. Of users the effect is how much larger the event's share is of those
-            who have the attribute; of items how much more the event's people expect of those that have it than
-            everybody does, on the scale from 0 to 1. A category is compared with the others of its column, a number
-            with one that is smaller by a standard deviation.
+        Its columns are event, side, attribute, words ("more War (genres)", "lower age"), effect, low and high, which
+        hold the middle 90% of what the draws say; with `sure` those are left out that hold 0. Of users the effect is
+        how much larger the event's share is of those who have the attribute; of items how much more the event's people
+        expect of those that have it than everybody does, on the scale from 0 to 1. A category is compared with the
+        others of its column, a number with one that is smaller by a standard deviation.
 
         Examples
         --------
@@ -205,6 +198,18 @@ class Interpretation(Reading):
         drawn = self.fitted_ if self._has_draws else None
         return Relations(self._one_model, drawn, convention=convention, **options)
 
+    def rules(self, observations: Observations | None = None, likes: float | None = None, **options: Any) -> Rules:
+        """Return the rules between items that the data support: `relations().rules`, which says what the options are.
+
+        Examples
+        --------
+        >>> import kolmogorov as km
+        >>> model = km.KolmogorovModel(5, random_state=0).fit(km.datasets.load("zoo"))
+        >>> print(model.rules(max_rules=1)[0])
+        fins ⇒ aquatic (held for 17 of 17; of all, 36%)
+        """
+        return self.relations(likes=likes).rules(observations, **options)
+
 
 class ListInterpretation(Reading):
     """The same for lists, which links between items make, too."""
@@ -239,7 +244,7 @@ class ListInterpretation(Reading):
         >>> why.items[0].item, bool(abs(sum(amount for _, amount in why.steps) - why.score) < 1e-9)
         ('3', True)
         """
-        from kolmogorov.interpret.lists import explain_list
+        from kolmogorov.interpret.explanation import explain_list
 
         check_is_fitted(self)
         return explain_list(self.fitted_, self._new_thetas, user, item, guest, unknown)
