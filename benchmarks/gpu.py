@@ -23,7 +23,7 @@ from kolmogorov import Observations
 from kolmogorov._support.threads import Threads
 from kolmogorov.data.view import View
 from kolmogorov.descent.engine import HalfStep, State, ThreadedEngine
-from kolmogorov.descent.problem import USER_SIDE, Objective, Partners, Problem, UserTotals, squares_of
+from kolmogorov.descent.problem import USER_SIDE, Partners, Problem
 from kolmogorov.gpu.cuda import Cuda
 from kolmogorov.gpu.descent import GpuEngine, row_length, summed_batches
 from kolmogorov.solvers import resolve
@@ -48,8 +48,8 @@ def main() -> None:
 
 
 def problem(*, user_reg: float = 10.0, item_reg: float = 0.0, unobserved: float = 0.0) -> Problem:
-    objective = Objective(user_reg, item_reg, "mean", unobserved)
-    return Problem(resolve("simplex", "active_set"), resolve("binary", "auto"), objective)
+    solvers = resolve("simplex", "active_set"), resolve("binary", "auto")
+    return Problem(*solvers, user_reg, item_reg, unobserved=unobserved)
 
 
 CASES: dict[str, tuple[int, dict[str, Any]]] = {
@@ -127,22 +127,20 @@ def same_sweeps(cuda: Cuda, words: str, table: Observations, size: int, options:
 
 def item_values(host: ThreadedEngine, state: State, psi: Any) -> float:
     """Return the sum of the items' problems at these psis, given the thetas of a state, on the host."""
-    table, objective, unobserved = host.observations(), host.problem.objective, host.problem.unobserved
-    partners = Partners.of(state.theta, table.columns, unobserved)
-    middle = np.full(psi.shape[1], host._item_centre)
-    gram, moment = partners.equations(table.columns, 0, table.n_items, objective.item_reg, middle)
+    table, item_reg = host.table, host.problem.item_reg
+    partners = Partners.of(state.theta, table.columns, host.unobserved)
+    gram, moment = partners.equations(table.columns, 0, table.n_items, item_reg, np.zeros(psi.shape[1]))
     return float(np.einsum("nd,nde,ne->", psi, gram, psi) - 2.0 * np.einsum("nd,nd->", psi, moment))
 
 
 def user_objective(host: ThreadedEngine, state: State, psi: Any, index: int, dealer: Threads) -> float:
     """Return the objective after the users' half-step on threads, given these psis."""
-    table, objective, seen = host.observations(), host.problem.objective, host.seen_users
-    centre = objective.centre(state.theta[seen].sum(axis=0), int(seen.sum()))
-    unobserved = host.problem.unobserved
-    step = HalfStep(host.problem.user_solver, objective.user_reg, centre, 1, index, USER_SIDE, unobserved=unobserved)
-    theta, values = step.run(table.rows, psi, state.theta, dealer)
-    totals = UserTotals.of(theta, values, centre, seen)
-    return objective.quality(totals, squares_of(psi, host._item_centre), centre, len(theta), host._mass)[0]
+    table, problem, seen = host.table, host.problem, host.seen_users
+    centre = state.theta[seen].sum(axis=0) / int(seen.sum())
+    step = HalfStep(problem.user_solver, problem.user_reg, centre, 1, index, USER_SIDE, host.unobserved)
+    _, values = step.run(table.rows, psi, state.theta, dealer)
+    pull = problem.user_reg * len(state.theta) * float(centre @ centre)
+    return float(values.sum()) + pull + float(host._squares) + problem.item_reg * float((psi**2).sum())
 
 
 def same_answers(cuda: Cuda, ratings: Observations) -> bool:

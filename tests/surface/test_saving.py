@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from helpers.forgery import archived, forged, npy, parts_of
 from kolmogorov import BayesianKolmogorovModel, KolmogorovModel, Observations, load
-from kolmogorov.descent.files import load_checkpoint, save_checkpoint
 from kolmogorov.errors import FileFormatError, ParameterError
 from kolmogorov.solvers import resolve
 
@@ -280,26 +279,6 @@ def test_a_checkpoint_is_not_a_model(tmp_path, zoo):
         load(tmp_path / "c")
 
 
-def test_a_checkpoint_is_arrays_and_a_sweep(tmp_path):
-    path, arrays, schema = (
-        tmp_path / "c",
-        {"theta": np.eye(3), "seeds": np.arange(2)},
-        {"theta": "f8 n n", "seeds": "i8 2"},
-    )
-    assert load_checkpoint(path, "this fit", schema) is None
-    for sweep in (1, 2):
-        save_checkpoint(path, "this fit", arrays, sweep)
-    found, sweep = load_checkpoint(path, "this fit", schema)
-    assert sweep == 2
-    assert found.keys() == arrays.keys()
-    assert all(np.array_equal(found[name], arrays[name]) for name in arrays)
-    assert list(tmp_path.iterdir()) == [path]
-    with pytest.raises(FileFormatError, match="checkpoint of another fit"):
-        load_checkpoint(path, "another", schema)
-    with pytest.raises(FileFormatError, match="theta must be f4 n n"):
-        load_checkpoint(path, "this fit", schema | {"theta": "f4 n n"})
-
-
 def test_a_failed_save_leaves_the_old_file(saved, tmp_path, monkeypatch):
     model, _, content = saved
     path = tmp_path / "model.km"
@@ -340,8 +319,6 @@ def test_string_ids_of_any_kind_survive(tmp_path):
         _set("place", lambda a: a + np.array([0, 7])),
         _set("place", lambda a: -1 - a),
         _set("place", lambda a: a[:1].copy()),
-        lambda meta, arrays: meta.update(sweep=None),
-        lambda meta, arrays: meta.update(sweep=1),
     ],
 )
 def test_a_hostile_checkpoint_is_refused(tmp_path, zoo, change):

@@ -15,8 +15,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import attrgetter, getitem, itemgetter
@@ -29,14 +28,14 @@ from kolmogorov._support.threads import Threads, one_blas_thread
 from kolmogorov._support.typing import Floats
 from kolmogorov.cluster.dask import Dask
 from kolmogorov.data.columns import refuse_codes
-from kolmogorov.data.observations import Observations, check_trainable
+from kolmogorov.data.observations import Observations
 from kolmogorov.data.read import Reading, part_of, points_in
 from kolmogorov.data.scale import Extent, Scale
 from kolmogorov.data.sources import parquet_source, row_groups
 from kolmogorov.data.view import Entries, View, duplicate, nothing_there, row_blocks, transposed
 from kolmogorov.data.vocabulary import IdColumn, Vocabulary, in_order
-from kolmogorov.descent.engine import HalfStep, RatingsEngine, State
-from kolmogorov.descent.problem import Mass, Objective, Partners, Problem, UserTotals
+from kolmogorov.descent.engine import Engine, HalfStep, State, solved_rows
+from kolmogorov.descent.problem import Mass, Partners, Problem, UserTotals
 from kolmogorov.errors import DataError, ParameterError
 
 # Numbers by judgement.
@@ -299,30 +298,32 @@ class SpreadState:
     total: Floats
 
 
-class ShardedEngine(RatingsEngine):
+class ShardedEngine(Engine):
     """The engine on a table in a cluster."""
 
     def __init__(self, problem: Problem, table: DistributedTable) -> None:
+        super().__init__(problem, table)
         self._dask = table.dask
-        mass, *others = table.of_shards("sum-squares", Shard.mass)
-        super().__init__(problem, table, sum(others, start=mass), table.seen_users.astype(np.int64))
+
+    def _mass_of(self, table: DistributedTable) -> Mass:
+        first, *others = table.of_shards("sum-squares", Shard.mass)
+        mass: Mass = sum(others, start=first)
+        return mass
+
+    def _counts_of(self, table: DistributedTable) -> NDArray[np.int64]:
+        return table.seen_users.astype(np.int64)
 
     def spread(self, state: State) -> SpreadState:
         """Send every shard the thetas of its users."""
-        thetas = [state.theta[first:last] for first, last in self._table.bounds]
+        thetas = [state.theta[first:last] for first, last in self.table.bounds]
         return self._on_shards("given-theta", _given, [(theta.copy(),) for theta in thetas], state.psi, state.centre)[0]
 
     def collect(self, state: SpreadState) -> State:
         """Bring all thetas here, a shard at a time."""
-        theta = np.empty((self._table.n_users, state.centre.size))
-        for block, (first, last) in zip(state.blocks, self._table.bounds, strict=True):
+        theta = np.empty((self.table.n_users, state.centre.size))
+        for block, (first, last) in zip(state.blocks, self.table.bounds, strict=True):
             theta[first:last] = self._dask.gather([self._dask.submit("collect-theta", itemgetter(0), block)])[0]
         return State(theta, state.psi, state.centre)
-
-    def observations(self) -> Observations:
-        """Bring the table here, unless it is here already."""
-        collected: Observations = self._table.collected()
-        return collected
 
     def _theta_total(self, state: SpreadState) -> Floats:
         return state.total
@@ -336,10 +337,10 @@ class ShardedEngine(RatingsEngine):
         self, name: str, function: Any, given: list[tuple[Any, ...]], psi: Floats, centre: Floats
     ) -> tuple[SpreadState, UserTotals]:
         """Have every shard make thetas, and sum up what the objective needs to know of them."""
-        dask, objective = self._dask, self.problem.objective
+        dask, everybody = self._dask, self.unobserved != 0.0
         blocks = [
-            dask.submit(name, function, shard, objective, *own)
-            for shard, own in zip(self._table.shards, given, strict=True)
+            dask.submit(name, function, shard, everybody, *own)
+            for shard, own in zip(self.table.shards, given, strict=True)
         ]
         first, *others = dask.gather([dask.submit("total", itemgetter(1), block) for block in blocks])
         totals: UserTotals = sum(others, start=first)
@@ -360,7 +361,7 @@ class ShardedEngine(RatingsEngine):
             sums = [
                 # The ridge counts once.
                 dask.submit("normal-equations", _equations, *held, first, last, replace(step, ridge=0.0) if k else step)
-                for k, held in enumerate(zip(self._table.shards, state.blocks, strict=True))
+                for k, held in enumerate(zip(self.table.shards, state.blocks, strict=True))
             ]
             here = replace(step, offset=first)
             solved.append(dask.submit("solve-items", _solved, self._summed(sums), _packed(psi[first:last]), here))
@@ -372,15 +373,6 @@ class ShardedEngine(RatingsEngine):
             return parts[0]
         half = len(parts) // 2
         return self._dask.submit("add-equations", _added, self._summed(parts[:half]), self._summed(parts[half:]))
-
-
-@contextmanager
-def sharded_engine(dask: Dask, problem: Problem, table: Any) -> Iterator[ShardedEngine]:
-    """Open an engine on a cluster, which is told to load the table unless it has."""
-    with dask:
-        shards = distributed_table(dask, table)
-        check_trainable(shards, only_yes=problem.objective.unobserved != 0.0)
-        yield ShardedEngine(problem, shards)
 
 
 # What tasks call. Arrays that come from elsewhere are read-only and copied: kernels are compiled for writable ones.
@@ -398,16 +390,16 @@ def _unpacked(content: NDArray[Any], n_events: int) -> Floats:
     return np.unpackbits(content, axis=1, count=n_events).astype(np.float64)
 
 
-def _given(shard: Shard, objective: Objective, theta: Floats) -> UserBlock:
-    theta, counted = np.array(theta), objective.counted(shard.rows.counts)
+def _given(shard: Shard, everybody: bool, theta: Floats) -> UserBlock:
+    theta, counted = np.array(theta), (shard.rows.counts > 0) | everybody
     return theta, UserTotals.of(theta, np.zeros(1), theta[0], counted)
 
 
-def _stepped(shard: Shard, objective: Objective, block: UserBlock, psi: NDArray[Any], step: HalfStep) -> UserBlock:
+def _stepped(shard: Shard, everybody: bool, block: UserBlock, psi: NDArray[Any], step: HalfStep) -> UserBlock:
     here = replace(step, offset=shard.first, centre=np.array(step.centre))
     with one_blas_thread(), Threads(1) as dealer:
         theta, values = here.run(shard.rows, _unpacked(psi, here.centre.size), np.array(block[0]), dealer)
-    return theta, UserTotals.of(theta, values, here.centre, objective.counted(shard.rows.counts))
+    return theta, UserTotals.of(theta, values, here.centre, (shard.rows.counts > 0) | everybody)
 
 
 def _equations(shard: Shard, block: UserBlock, first: int, last: int, step: HalfStep) -> Equations:
@@ -423,4 +415,10 @@ def _added(a: Equations, b: Equations) -> Equations:
 def _solved(equations: Equations, start: NDArray[Any], step: HalfStep) -> NDArray[Any]:
     with one_blas_thread():
         gram, moment = map(np.array, equations)
-        return _packed(step.solved(gram, moment, _unpacked(start, step.centre.size)))
+        psi = _unpacked(start, step.centre.size)
+
+        def rows(first: int, last: int) -> Equations:
+            return gram[first:last], moment[first:last]
+
+        seeds = step.seeds(len(psi))
+        return _packed(solved_rows(step.solver, rows, psi, seeds, Threads(1), keeping=step.keep_better)[0])

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import asdict, astuple, dataclass, fields, replace
+from collections.abc import Callable
+from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +16,13 @@ from kolmogorov._support.progress import says_stop, warn
 from kolmogorov._support.seeds import generator, row_seeds
 from kolmogorov._support.threads import Threads
 from kolmogorov._support.typing import Floats
-from kolmogorov._support.validation import check_array, check_between, check_bits, check_finite, check_simplex
+from kolmogorov._support.validation import check_between, check_bits, check_simplex
 from kolmogorov._support.writing import check_writable
-from kolmogorov.data.observations import Observations, check_trainable
+from kolmogorov.data.observations import Observations
 from kolmogorov.data.view import View
-from kolmogorov.descent.files import Arrays, Schema, load_checkpoint, refusing, save_checkpoint
-from kolmogorov.descent.problem import ITEM_SIDE, USER_SIDE, Mass, Partners, Problem, UserTotals, squares_of
-from kolmogorov.errors import ConvergenceWarning, InvariantError
+from kolmogorov.descent.files import Schema, read, refusing, write
+from kolmogorov.descent.problem import ITEM_SIDE, USER_SIDE, Mass, Partners, Problem, UserTotals, usual_weight
+from kolmogorov.errors import ConvergenceWarning, FileFormatError, InvariantError
 from kolmogorov.solvers import RowSolver
 from kolmogorov.solvers.rows import batch_values, keep_better
 from kolmogorov.solvers.simplex import ActiveSet
@@ -42,7 +41,7 @@ class HalfStep:
 
     With `keep_better` a row whose solver returns a worse point than it has stays as it is. Where the rows are part of a
     larger table, `offset` is the number of the first. Entries that were not observed count as a no of weight
-    `unobserved`. A table of `large` observations or more is worth calls that make and solve rows in one go.
+    `unobserved`.
     """
 
     solver: RowSolver
@@ -51,10 +50,9 @@ class HalfStep:
     seed: int
     sweep: int
     side: int
-    offset: int = 0
     unobserved: float = 0.0
     keep_better: bool = True
-    large: int = _LARGE
+    offset: int = 0
 
     def run(self, view: View, factors: Floats, current: Floats, dealer: Threads) -> tuple[Floats, Floats]:
         """Solve every row given the other side's factors; return new rows and their values.
@@ -65,12 +63,12 @@ class HalfStep:
 
         def equations(first: int, last: int) -> tuple[Floats, Floats]:
             memory = dealer.scratch((last - first) * (size + 1) * size)
-            return partners.equations(view, first, last, self.ridge, self.centre, memory=memory)
+            return partners.equations(view, first, last, self.ridge, self.centre, memory)
 
-        crowded = dealer.n_threads >= _CROWD and view.indices.size >= self.large
+        crowded = dealer.n_threads >= _CROWD and view.indices.size >= _LARGE
         if crowded and isinstance(self.solver, ActiveSet) and not self.unobserved and self.keep_better:
             return self._run_compiled(self.solver, view, partners, current, dealer)
-        seeds = self._seeds(len(current))
+        seeds = self.seeds(len(current))
         return solved_rows(self.solver, equations, current, seeds, dealer, view.indptr, keeping=self.keep_better)
 
     def _run_compiled(
@@ -91,16 +89,8 @@ class HalfStep:
         dealer.deal(share, len(current), squares, view.indptr, squares, solver.row_cost(current.shape[1]))
         return result, values
 
-    def solved(self, gram: Floats, moment: Floats, start: Floats) -> Floats:
-        """Solve rows from their normal equations."""
-        seeds = self._seeds(len(start))
-
-        def equations(first: int, last: int) -> tuple[Floats, Floats]:
-            return gram[first:last], moment[first:last]
-
-        return solved_rows(self.solver, equations, start, seeds, Threads(1), keeping=self.keep_better)[0]
-
-    def _seeds(self, count: int) -> NDArray[np.uint64]:
+    def seeds(self, count: int) -> NDArray[np.uint64]:
+        """Return the seeds of the rows."""
         return row_seeds(self.seed, self.sweep, self.side, np.arange(self.offset, self.offset + count))
 
 
@@ -134,15 +124,12 @@ def solved_rows(
     return result, values
 
 
-# --- one record per sweep ---------------------------------------------------------------------------------------------
-
-#: Of an error or a time; its square is a number still.
-_LARGEST = 1e100
+# --- sweeps -----------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Sweep:
-    """What a sweep reached and what it cost. Fields are attributes and items: `s.rmse` and `s["rmse"]`.
+    """What a sweep reached and what it cost.
 
     Attributes
     ----------
@@ -162,41 +149,22 @@ class Sweep:
     user_seconds: float
     item_seconds: float
 
-    def validate(self) -> None:
-        """Raise `InvariantError` where the record is none; for records that come from a file."""
-        counted = type(self.sweep) is int and self.sweep >= 1
-        if not counted or not all(type(n) is float and 0.0 <= n <= _LARGEST for n in astuple(self)[1:]):
-            raise InvariantError(f"a record of a sweep must hold a count and numbers from 0 to {_LARGEST:g}")
 
-    def keys(self) -> Iterator[str]:
-        """Iterate over the names of the fields."""
-        return (field.name for field in fields(self))
-
-    def __getitem__(self, name: str) -> Any:
-        try:
-            return asdict(self)[name]
-        except KeyError:
-            raise KeyError(f"A sweep has {', '.join(self.keys())}; got {name!r}.") from None
+#: Of an error or a time in a history; its square is a number still.
+_LARGEST = 1e100
 
 
 def history_array(history: tuple[Sweep, ...]) -> NDArray[np.float64]:
     """Return the records as rows of numbers, for a file."""
-    return np.array([astuple(sweep) for sweep in history], dtype=np.float64).reshape(-1, len(fields(Sweep)))
+    return np.array([astuple(sweep) for sweep in history], dtype=np.float64).reshape(-1, 5)
 
 
 def history_of(table: NDArray[Any]) -> tuple[Sweep, ...]:
     """Undo `history_array`; what is no history is an `InvariantError`."""
-    check_array("the history", table, np.float64, (None, len(fields(Sweep))))
-    check_finite("the history", table)
-    history = tuple(Sweep(int(row[0]), *row[1:]) for row in table.tolist())
-    for number, sweep in enumerate(history, start=1):
-        sweep.validate()
-        if sweep.sweep != number:
-            raise InvariantError("the sweeps of the history are not numbered from 1")
-    return history
-
-
-# --- sweeps -----------------------------------------------------------------------------------------------------------
+    check_between("the history", table, 0.0, _LARGEST)
+    if not np.array_equal(table[:, 0], np.arange(1, len(table) + 1)):
+        raise InvariantError("the sweeps of the history are not numbered from 1")
+    return tuple(Sweep(int(row[0]), *row[1:]) for row in table.tolist())
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,40 +179,69 @@ class State:
     psi: Floats
     centre: Floats
 
-    def validate(self, n_users: int, n_items: int, n_events: int, *, binary: bool) -> None:
-        """Raise `InvariantError` where the arrays are not factors of such a table; for arrays that come from a file."""
-        check_array("theta", self.theta, np.float64, (n_users, n_events))
-        check_array("psi", self.psi, np.float64, (n_items, n_events))
-        check_array("the centre", self.centre, np.float64, (n_events,))
-        check_simplex("theta", self.theta)
-        check_simplex("the centre", self.centre)
-        if binary:
-            check_bits("psi", self.psi)
-        check_between("psi", self.psi, 0.0, 1.0)
 
+class Engine:
+    """Sweeps over one table of ratings; its subclasses say where these, and what is kept between two of them, are.
 
-class Engine(ABC):
-    """Sweeps over one table, be it of ratings or completed. What it keeps between two of them may be elsewhere.
-
-    Its problem is settled; `shape` are the numbers of users and items, and `seen_users`, bool[n_users], tells of which
-    users a fit learns anything.
+    Attributes
+    ----------
+    problem : Problem
+    table : Observations or DistributedTable
+    shape : (int, int)
+        Numbers of users and items.
+    unobserved : float
+        What an entry that was not observed weighs.
+    seen_users : bool[n_users]
+        Of which users a fit learns anything: where a blank is a no, of all.
+    item_centre : float
+        What the ridge draws psi to.
     """
 
     problem: Problem
+    table: Any
     shape: tuple[int, int]
+    unobserved: float
     seen_users: NDArray[np.bool_]
+    item_centre: float
 
-    @abstractmethod
+    def __init__(self, problem: Problem, table: Any) -> None:
+        self.problem, self.table, self.shape = problem, table, (table.n_users, table.n_items)
+        mass, n_cells = self._mass_of(table), table.n_users * table.n_items
+        weight = problem.unobserved
+        self.unobserved = usual_weight(mass.entries, n_cells) if weight == "auto" else float(weight)
+        self.seen_users = self._counts_of(table) > 0 if not self.unobserved else np.ones(table.n_users, dtype=bool)
+        # Cells that are no entries are a no, of which no square is left.
+        self._count, self._squares = mass.count + self.unobserved * (n_cells - mass.entries), mass.squares
+        self.item_centre = mass.total / self._count if problem.item_prior == "mean" else 0.0
+
     def start(self, rng: np.random.Generator, n_events: int) -> Any:
-        """Draw thetas on the simplex; psi follows from them in the first half-step."""
+        """Draw theta uniformly on the simplex; psi follows from it in the first half-step."""
+        theta = rng.dirichlet(np.ones(n_events), size=self.shape[0])
+        return self.spread(State(theta, np.zeros((self.shape[1], n_events)), np.full(n_events, 1.0 / n_events)))
 
-    @abstractmethod
     def sweep(self, state: Any, index: int, seed: int) -> tuple[Any, Sweep]:
         """Update the centre, every psi_i and every theta_u once; `index` counts from 1."""
+        problem, n_users = self.problem, self.shape[0]
+        total = self._theta_total(state)
+        centre = np.full_like(total, 1.0 / total.size)
+        if problem.prior == "mean":
+            centre = total / int(self.seen_users.sum())
+        middle, rest = np.full_like(centre, self.item_centre), (self.unobserved, problem.keep_better)
+        items = HalfStep(problem.item_solver, problem.item_reg, middle, seed, index, ITEM_SIDE, *rest)
+        users = HalfStep(problem.user_solver, problem.user_reg, centre, seed, index, USER_SIDE, *rest)
+        began = time.perf_counter()
+        psi = self._items(state, items)
+        between = time.perf_counter()
+        new, totals = self._users(state, psi, users)
+        ended = time.perf_counter()
+        ridge = problem.user_reg * totals.distance
+        pull = problem.user_reg * n_users * float(centre @ centre)
+        error = max(totals.value + pull - ridge + self._squares, 0.0)
+        ones = problem.item_reg * self._distance(psi, centre.size) if problem.item_reg else 0.0
+        rmse = float(np.sqrt(error / self._count))
+        return new, Sweep(index, error + ridge + ones, rmse, ended - between, between - began)
 
-    def fingerprint(self) -> str:
-        """Return a digest of everything in the table that a fit depends on; what has none has no checkpoints."""
-        raise NotImplementedError
+    # --- where it is --------------------------------------------------------------------------------------------------
 
     def spread(self, state: State) -> Any:
         """Take over a state that was collected."""
@@ -255,81 +252,31 @@ class Engine(ABC):
         found: State = state
         return found
 
+    def _mass_of(self, table: Any) -> Mass:
+        return Mass.of(table.rows)
 
-class RatingsEngine(Engine):
-    """An engine over a table of ratings, wherever that is, with everything in its problem settled.
+    def _counts_of(self, table: Any) -> NDArray[np.int64]:
+        counts: NDArray[np.int64] = table.rows.counts
+        return counts
 
-    Parameters
-    ----------
-    problem : Problem
-    table : Observations or DistributedTable
-    mass, counts : Mass, int64[n_users], optional
-        Of the table, and the entries of its users, where the table is not here.
-    """
-
-    def __init__(
-        self, problem: Problem, table: Any, mass: Mass | None = None, counts: NDArray[np.int64] | None = None
-    ) -> None:
-        self._table = table
-        self.shape = table.n_users, table.n_items
-        mass = Mass.of(table.rows) if mass is None else mass
-        self.seen_users = problem.objective.counted(table.rows.counts if counts is None else counts)
-        self.problem = problem.settled(mass, *self.shape)
-        self._mass = mass.of_table(self.problem.unobserved, table.n_users * table.n_items)
-        self._item_centre = self.problem.item_centre(self._mass)
-
-    def start(self, rng: np.random.Generator, n_events: int) -> Any:
-        """Draw theta uniformly on the simplex; psi follows from it in the first half-step."""
-        theta = rng.dirichlet(np.ones(n_events), size=self.shape[0])
-        return self.spread(State(theta, np.zeros((self.shape[1], n_events)), np.full(n_events, 1.0 / n_events)))
-
-    def fingerprint(self) -> str:
-        """Return a digest of everything in the table that a fit depends on."""
-        digest: str = self._table.fingerprint()
-        return digest
-
-    def observations(self) -> Observations:
-        """Return the table, here."""
-        table: Observations = self._table
-        return table
-
-    def sweep(self, state: Any, index: int, seed: int) -> tuple[Any, Sweep]:
-        """Update the centre, every psi_i and every theta_u once; `index` counts from 1."""
-        objective = self.problem.objective
-        centre = objective.centre(self._theta_total(state), int(self.seen_users.sum()))
-        began = time.perf_counter()
-        psi = self._items(state, self._step(ITEM_SIDE, np.full_like(centre, self._item_centre), seed, index))
-        between = time.perf_counter()
-        new, totals = self._users(state, psi, self._step(USER_SIDE, centre, seed, index))
-        ended = time.perf_counter()
-        squares = self._squares(psi, centre.size) if objective.item_reg else 0.0
-        reached, rmse = objective.quality(totals, squares, centre, self.shape[0], self._mass)
-        return new, Sweep(index, reached, rmse, ended - between, between - began)
-
-    def _step(self, side: int, centre: Floats, seed: int, index: int) -> HalfStep:
-        problem, objective = self.problem, self.problem.objective
-        kinds = (problem.user_solver, objective.user_reg), (problem.item_solver, objective.item_reg)
-        step = HalfStep(*kinds[side], centre, seed, index, side)
-        return replace(step, unobserved=problem.unobserved, keep_better=problem.keep_better)
-
-    @abstractmethod
     def _theta_total(self, state: Any) -> Floats:
         """Return the sum of the thetas of the users seen."""
+        raise NotImplementedError
 
-    @abstractmethod
     def _items(self, state: Any, step: HalfStep) -> Any:
         """Return new psis."""
+        raise NotImplementedError
 
-    @abstractmethod
     def _users(self, state: Any, psi: Any, step: HalfStep) -> tuple[Any, UserTotals]:
         """Return the state with new psis and thetas, and what the objective needs to know of the users."""
+        raise NotImplementedError
 
-    def _squares(self, psi: Any, n_events: int) -> float:
+    def _distance(self, psi: Any, n_events: int) -> float:
         """Return the sum of the squared distances of psi from what its ridge draws to."""
-        return squares_of(psi, self._item_centre)
+        return float(((psi - self.item_centre) ** 2).sum())
 
 
-class ThreadedEngine(RatingsEngine):
+class ThreadedEngine(Engine):
     """The engine on one table in memory, or mapped into it, with rows dealt to threads."""
 
     def __init__(self, problem: Problem, table: Observations, dealer: Threads) -> None:
@@ -341,20 +288,12 @@ class ThreadedEngine(RatingsEngine):
         return total
 
     def _items(self, state: State, step: HalfStep) -> Floats:
-        self._table.rows.check_intact()
-        return step.run(self._table.columns, state.theta, state.psi, self._dealer)[0]
+        self.table.rows.check_intact()
+        return step.run(self.table.columns, state.theta, state.psi, self._dealer)[0]
 
     def _users(self, state: State, psi: Floats, step: HalfStep) -> tuple[State, UserTotals]:
-        theta, values = step.run(self._table.rows, psi, state.theta, self._dealer)
+        theta, values = step.run(self.table.rows, psi, state.theta, self._dealer)
         return State(theta, psi, step.centre), UserTotals.of(theta, values, step.centre, self.seen_users)
-
-
-@contextmanager
-def threaded_engine(execution: Threads, problem: Problem, table: Observations) -> Iterator[ThreadedEngine]:
-    """Open the engine on threads."""
-    check_trainable(table, only_yes=problem.objective.unobserved != 0.0)
-    with execution as dealer:
-        yield ThreadedEngine(problem, table, dealer)
 
 
 # --- the search over sweeps and starts --------------------------------------------------------------------------------
@@ -400,9 +339,8 @@ class Search:
 
     def run(self, engine: Engine, start: Run | None = None) -> Run:
         """Search, from the checkpoint if there is one, with the first descent from `start` where that is given."""
-        keeping, seed, init, best = None, self.seed, 0, None
-        if self.checkpoint is not None:
-            keeping = _Checkpoint(self, engine, self.checkpoint)
+        seed, init, best = self.seed, 0, None
+        keeping = None if self.checkpoint is None else _Checkpoint(self, engine, self.checkpoint)
         found = keeping.read() if keeping else None
         if found is not None:
             seed, init, run, best = found
@@ -470,38 +408,47 @@ class _Checkpoint:
 
     def __init__(self, search: Search, engine: Engine, path: Path) -> None:
         check_writable(path)
-        problem = engine.problem
-        solvers = repr(problem.user_solver), repr(problem.item_solver)
-        seed = None if search.any_seed else search.seed
         # Everything that shapes the sweeps.
-        shape = (search.n_events, problem.objective, search.n_init, *solvers, problem.keep_better, seed)
-        self._path, self._identity = path, repr((shape, engine.fingerprint()))
+        seed = None if search.any_seed else search.seed
+        problem = vars(engine.problem) | {"unobserved": engine.unobserved}
+        shape = repr((search.n_events, search.n_init, seed, problem, engine.table.fingerprint()))
+        self._path, self._identity = path, hashlib.sha256(shape.encode()).hexdigest()
         self._sizes, self._n_init = (*engine.shape, search.n_events), search.n_init
-        self._binary = problem.item_solver.family == "binary"
+        self._binary = engine.problem.item_solver.family == "binary"
 
     def write(self, seed: int, init: int, current: Run, best: Run | None) -> None:
         """Replace the file; states are here."""
-        arrays: Arrays = {"place": np.array([seed, init], dtype=np.int64)}
+        arrays: dict[str, Any] = {"place": np.array([seed, init], dtype=np.int64)}
         for name, run in (("current", current), ("best", best)):
             if run is not None:
-                arrays |= {f"{name}_{part}": array for part, array in vars(run.state).items()}
-                arrays[f"{name}_history"] = history_array(run.history)
-        save_checkpoint(self._path, self._identity, arrays, len(current.history))
+                parts = vars(run.state) | {"history": history_array(run.history)}
+                arrays |= {f"{name}_{part}": array for part, array in parts.items()}
+        write(self._path, "checkpoint", {"identity": self._identity}, arrays)
 
     def read(self) -> tuple[int, int, Run, Run | None] | None:
         """Return what to go on from, or None where there is no file yet."""
-        found = load_checkpoint(self._path, self._identity, _SCHEMA)
-        if found is None:
+        if not self._path.exists():
             return None
+        about, arrays = read(self._path, {"checkpoint": _SCHEMA})
         with refusing(self._path):
-            arrays, sweep = found
+            if about["identity"] != self._identity:
+                raise FileFormatError(
+                    f"{self._path} is the checkpoint of another fit (other data, parameters or seed). Delete it or "
+                    "choose another path."
+                )
             seed, init = arrays["place"].tolist()
-            current = self._run("current", arrays)
-            if seed < 0 or not 0 <= init < self._n_init or sweep != len(current.history):
-                raise InvariantError("its seed, its start or its sweep is not valid")
-            return seed, init, current, self._run("best", arrays) if "best_theta" in arrays else None
+            if seed < 0 or not 0 <= init < self._n_init:
+                raise InvariantError("its seed or its start is not valid")
+            best = self._run("best", arrays) if "best_theta" in arrays else None
+            return seed, init, self._run("current", arrays), best
 
-    def _run(self, name: str, arrays: Arrays) -> Run:
-        state = State(*(arrays[f"{name}_{part}"] for part in ("theta", "psi", "centre")))
-        state.validate(*self._sizes, binary=self._binary)
-        return Run(state, history_of(arrays[f"{name}_history"]))
+    def _run(self, name: str, arrays: dict[str, NDArray[Any]]) -> Run:
+        theta, psi, centre, history = (arrays[f"{name}_{part}"] for part in _STATE)
+        if (len(theta), len(psi), centre.size) != self._sizes:
+            raise InvariantError("its sizes are not those of the table")
+        check_simplex("theta", theta)
+        check_simplex("the centre", centre)
+        check_between("psi", psi, 0.0, 1.0)
+        if self._binary:
+            check_bits("psi", psi)
+        return Run(State(theta, psi, centre), history_of(history))

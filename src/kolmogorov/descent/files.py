@@ -8,7 +8,6 @@ with the file before memory is asked for, nothing is unpickled, and what arrays 
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import os
@@ -80,29 +79,6 @@ def read(path: Any, schemas: Mapping[str, Schema]) -> tuple[dict[str, Any], Arra
                 raise FileFormatError(f"{path} holds a {str(about['kind'])[:40]!r}, not a {kinds}.")
             _check_heads(heads, schemas[about["kind"]])
             return about, {name: _array(archive, name, head) for name, head in heads.items()}
-
-
-def save_checkpoint(path: str | os.PathLike[str], identity: str, arrays: Mapping[str, Any], sweep: int) -> None:
-    """Replace the checkpoint of a fit, which holds it after a sweep; `identity` is what shapes it: data, parameters."""
-    write(path, "checkpoint", {"identity": _digest(identity), "sweep": sweep}, arrays)
-
-
-def load_checkpoint(path: str | os.PathLike[str], identity: str, schema: Schema) -> tuple[Arrays, int] | None:
-    """Return the arrays and the sweep of the checkpoint of a fit, None where there is no file; refuse another fit's."""
-    if not os.path.exists(path):
-        return None
-    about, arrays = read(path, {"checkpoint": schema})
-    with refusing(path):
-        if about["identity"] != _digest(identity):
-            raise FileFormatError(
-                f"{path} is the checkpoint of another fit (other data, parameters or seed). Delete it or choose "
-                "another path."
-            )
-        return arrays, count(about["sweep"])
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 @contextmanager

@@ -505,8 +505,6 @@ class Fitted(Trained):
         self.item_pull.validate("items")
         check_simplex("the centre of users", self.user_pull.centre)
         check_between("psi", self.psi, 0.0, 1.0)
-        for sweep in self.history:
-            sweep.validate()
         for side, placing in self._placings.items():
             placing.validate(side, len(self.users if side == "users" else self.items))
 

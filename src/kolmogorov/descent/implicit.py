@@ -18,9 +18,9 @@ from kolmogorov._support.seeds import generator
 from kolmogorov._support.threads import Threads, one_blas_thread
 from kolmogorov._support.typing import Floats
 from kolmogorov.data.observations import Observations
-from kolmogorov.descent.engine import Run, Search, Sweep, threaded_engine
+from kolmogorov.descent.engine import Run, Search, Sweep, ThreadedEngine
 from kolmogorov.descent.fitted import Counted, Factors
-from kolmogorov.descent.problem import ONLY_YES_RIDGES, Objective, Problem
+from kolmogorov.descent.problem import ONLY_YES_RIDGES, Problem
 from kolmogorov.solvers import resolve
 
 #: Sweeps of each descent; by judgement.
@@ -62,6 +62,7 @@ def averaged_descents(
     """
     starts = generator(seed, _STREAM).integers(2**62, size=n_descents).tolist()
     size = min(n_events, table.n_users, table.n_items)
+    users, items = resolve("simplex", "pairwise"), resolve("ridge", "cholesky")
     ends: list[Run] = []
     stopping = interrupted = False
 
@@ -72,11 +73,10 @@ def averaged_descents(
 
     try:
         for number, start in enumerate(starts):
-            objective = Objective(*ONLY_YES_RIDGES[number % len(ONLY_YES_RIDGES)], "mean", unobserved)
-            problem = Problem(resolve("simplex", "pairwise"), resolve("ridge", "cholesky"), objective)
+            problem = Problem(users, items, *ONLY_YES_RIDGES[number % len(ONLY_YES_RIDGES)], unobserved=unobserved)
             search = Search(size, start, max_iter=_SWEEPS, tol=0.0, on_sweep=told)
-            with one_blas_thread(), threaded_engine(Threads(n_jobs), problem, table) as engine:
-                ends.append(search.run(engine))
+            with one_blas_thread(), Threads(n_jobs) as dealer:
+                ends.append(search.run(ThreadedEngine(problem, table, dealer)))
             if stopping:
                 break
     except KeyboardInterrupt:

@@ -9,7 +9,7 @@ Here is also all that a benchmark chose for the descent; other constants, by jud
 
 from __future__ import annotations
 
-from dataclasses import astuple, dataclass, replace
+from dataclasses import astuple, dataclass
 from typing import Literal
 
 import numpy as np
@@ -31,14 +31,48 @@ EXTRA_RATINGS = 10.0
 #: `benchmarks/one_model.py chances`: users and items whose chances of a yes stand for those of a large table.
 SAMPLE = 1024
 
+USER_SIDE, ITEM_SIDE = 0, 1
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """What a fit solves, and by what.
+
+    Minimised is the sum over observations of w (theta_u . psi_i - p)^2, plus `unobserved` times the sum of (theta_u .
+    psi_i)^2 over all other pairs, plus `user_reg` times the squared distance of every theta_u from the centre, plus
+    `item_reg` times the squared distance of every psi_i from 0, "does not happen", or from the mean of the table
+    (`item_prior`). With prior "mean" the centre is a third block, whose optimum is the mean theta of the users
+    observed, or of all where the unobserved counts. With `keep_better` a row keeps its point where its solver finds a
+    worse one.
+    """
+
+    user_solver: RowSolver
+    item_solver: RowSolver
+    user_reg: float = 0.0
+    item_reg: float = 0.0
+    prior: Prior = "mean"
+    unobserved: float | Literal["auto"] = 0.0
+    item_prior: Literal["zero", "mean"] = "zero"
+    keep_better: bool = True
+
+
+def usual_weight(n_entries: int, n_cells: int) -> float:
+    """Return what an unobserved entry weighs by default: all of them together weigh some times what was observed.
+
+    Examples
+    --------
+    >>> usual_weight(50, 1050)
+    0.4
+    """
+    return min(1.0, UNOBSERVED_MASS * n_entries / max(n_cells - n_entries, 1))
+
+
+# --- sums over a table, of which parts may lie elsewhere --------------------------------------------------------------
+
 
 @dataclass(frozen=True, eq=False)
 class UserTotals:
-    """What the objective and the next centre need to know of some users; those of different users add up.
-
-    Sums over the users: of the values of their rows, of the squared distances of their thetas from the centre, and of
-    the thetas of those who were observed.
-    """
+    """Sums over users: of their rows' values, of squared distances from the centre, of thetas of those observed."""
 
     value: float
     distance: float
@@ -55,7 +89,7 @@ class UserTotals:
 
 @dataclass(frozen=True)
 class Mass:
-    """Constants of the objective: the (weighted) sums of squared values and of values, and number of entries."""
+    """The (weighted) sums of squared values, of values and of entries, and the number of entries."""
 
     squares: float
     total: float
@@ -78,101 +112,9 @@ class Mass:
     def __add__(self, other: Mass) -> Mass:
         return Mass(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))
 
-    @property
-    def mean(self) -> float:
-        """Mean of the values."""
-        return self.total / self.count
-
-    def of_table(self, unobserved: float, n_cells: int) -> Mass:
-        """Count the cells of a table that are no entries as a no of weight `unobserved`, of which no square is left."""
-        return replace(self, count=self.count + unobserved * (n_cells - self.entries), entries=n_cells)
-
-
-@dataclass(frozen=True)
-class Objective:
-    """What every half-step lowers.
-
-    The sum over observations of w (theta_u . psi_i - p)^2, plus `unobserved` times the sum of (theta_u . psi_i)^2 over
-    all other pairs, plus `user_reg` times the squared distance of every theta_u from the centre, plus `item_reg` times
-    the squared distance of every psi_i from what it is drawn to: of bits and 0, the number of ones. With prior "mean"
-    the centre is a third block, whose optimum is the mean theta of the users observed, or of all where the unobserved
-    counts.
-    """
-
-    user_reg: float
-    item_reg: float
-    prior: Prior
-    unobserved: float | Literal["auto"] = 0.0
-
-    def counted(self, counts: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Tell which users count in the centre, by their numbers of entries: where a blank is a no, all do."""
-        return (counts > 0) | (self.unobserved != 0.0)
-
-    def centre(self, total: Floats, n_seen: int) -> Floats:
-        """Return the best centre given the sum of the thetas of the users observed."""
-        return np.full_like(total, 1.0 / total.size) if self.prior == "uniform" else total / n_seen
-
-    def quality(
-        self, totals: UserTotals, squares: float, centre: Floats, n_users: int, mass: Mass
-    ) -> tuple[float, float]:
-        """Return the objective and the training RMSE; `squares` sums those of psi less what its ridge draws to."""
-        ridge = self.user_reg * totals.distance
-        ones = self.item_reg * squares
-        pull = self.user_reg * n_users * float(centre @ centre)
-        squared_error = max(totals.value + pull - ridge + mass.squares, 0.0)
-        return squared_error + ridge + ones, float(np.sqrt(squared_error / mass.count))
-
-
-def squares_of(psi: Floats, centre: float) -> float:
-    """Return the sum of the squared distances of psi from what its ridge draws to."""
-    return float(((psi - centre) ** 2).sum())
-
-
-def usual_weight(n_entries: int, n_cells: int) -> float:
-    """Return what an unobserved entry weighs by default: all of them together weigh some times what was observed.
-
-    Examples
-    --------
-    >>> usual_weight(50, 1050)
-    0.4
-    """
-    return min(1.0, UNOBSERVED_MASS * n_entries / max(n_cells - n_entries, 1))
-
-
-@dataclass(frozen=True, eq=False)
-class Problem:
-    """What a fit solves.
-
-    The ridge on psi draws to 0, "does not happen", or to the mean of the table (`item_prior`). With `keep_better` a row
-    keeps its point where its solver finds a worse one.
-    """
-
-    user_solver: RowSolver
-    item_solver: RowSolver
-    objective: Objective
-    item_prior: Literal["zero", "mean"] = "zero"
-    keep_better: bool = True
-
-    def settled(self, mass: Mass, n_users: int, n_items: int) -> Problem:
-        """Return the same for a table of so many users and items, with the weight that is usual where it is open."""
-        if self.objective.unobserved != "auto":
-            return self
-        weight = usual_weight(mass.entries, n_users * n_items)
-        return replace(self, objective=replace(self.objective, unobserved=weight))
-
-    @property
-    def unobserved(self) -> float:
-        """What an entry that was not observed weighs, once it is settled."""
-        return float(self.objective.unobserved)
-
-    def item_centre(self, mass: Mass) -> float:
-        """Return what the ridge draws the values of items to."""
-        return mass.mean if self.item_prior == "mean" else 0.0
-
 
 # --- the normal equations ---------------------------------------------------------------------------------------------
 
-USER_SIDE, ITEM_SIDE = 0, 1
 #: Events that a word of bits holds.
 _WORD = 64
 
@@ -205,13 +147,7 @@ class Partners:
         return cls(factors, bits, unobserved, factors.T @ factors if unobserved else None)
 
     def equations(
-        self,
-        view: View,
-        first: int,
-        last: int,
-        ridge: float,
-        centre: Floats,
-        memory: Floats | None = None,
+        self, view: View, first: int, last: int, ridge: float, centre: Floats, memory: Floats | None = None
     ) -> tuple[Floats, Floats]:
         """Return Gram matrices and moments of the rows `first` to `last`, in new memory or in that given."""
         n, size = last - first, self.factors.shape[1]
@@ -224,26 +160,18 @@ class Partners:
             binary_normal_equations(*table, self.bits, *rest)
         else:
             normal_equations(*table, view.weights, self.factors, *rest)
-        if self.total is not None:
-            self._add_unobserved(self.total, gram, view, first, last, ridge)
-        view.forget(first, last)
-        return gram, moment
-
-    def _add_unobserved(self, total: Floats, gram: Floats, view: View, first: int, last: int, ridge: float) -> None:
-        """Turn sums over the observed entries into sums over all, of which those observed are no longer a no."""
-        diagonal = np.arange(gram.shape[1])
-        if not view.weights.size:
+        if self.total is not None and view.weights.size:
+            plain = View(*table, np.empty(0))
+            counted, _ = Partners(self.factors, self.bits).equations(plain, first, last, 0.0, np.zeros(size))
+            gram += self.unobserved * self.total
+            gram -= self.unobserved * counted
+        elif self.total is not None:
             # Every observation weighs one: its products are in the sums already.
             gram *= 1.0 - self.unobserved
-            gram[:, diagonal, diagonal] += self.unobserved * ridge
-            gram += self.unobserved * total
-            return
-        plain = View(view.indptr, view.indices, view.values, np.empty(0))
-        alike = Partners(self.factors, self.bits)
-        counted, _ = alike.equations(plain, first, last, 0.0, np.zeros(gram.shape[1]))
-        counted *= self.unobserved
-        gram += self.unobserved * total
-        gram -= counted
+            gram[:, np.arange(size), np.arange(size)] += self.unobserved * ridge
+            gram += self.unobserved * self.total
+        view.forget(first, last)
+        return gram, moment
 
 
 def packed_bits(factors: Floats) -> NDArray[np.uint64] | None:

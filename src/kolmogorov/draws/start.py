@@ -18,7 +18,7 @@ from kolmogorov._support.threads import Threads
 from kolmogorov.data.changes import Change
 from kolmogorov.descent.engine import Engine, Search, ThreadedEngine
 from kolmogorov.descent.fitted import Fitted
-from kolmogorov.descent.problem import Objective, Problem
+from kolmogorov.descent.problem import Problem
 from kolmogorov.draws.chain import START, Chain, ChainState
 from kolmogorov.draws.factors import FactorChain, Factors, settled_factors
 from kolmogorov.draws.levels import nearest
@@ -79,8 +79,8 @@ def plain_start(chain: Chain) -> ChainState:
 def start_problem(chain: Chain) -> Problem:
     """Return what a descent solves, in which two levels start: single ones leave a poor mode too slowly."""
     ridge = min(_RIDGE * float(chain.mass[chain.seen_users].mean()), _LARGEST_RIDGE)
-    objective = Objective(ridge, 0.0, "mean", chain.unobserved)
-    return Problem(resolve("simplex", "active_set"), resolve("binary", "local_search"), objective)
+    solvers = resolve("simplex", "active_set"), resolve("binary", "local_search")
+    return Problem(*solvers, user_reg=ridge, unobserved=chain.unobserved)
 
 
 def descended(chain: Chain, plain: ChainState, engine: Engine) -> ChainState:

@@ -9,7 +9,6 @@ a psi a word with a bit for each event.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,9 +17,9 @@ from numpy.typing import NDArray
 
 from kolmogorov._support.seeds import half_step_seed
 from kolmogorov._support.typing import Floats
-from kolmogorov.data.observations import Observations, check_trainable
+from kolmogorov.data.observations import Observations
 from kolmogorov.data.view import View
-from kolmogorov.descent.engine import HalfStep, RatingsEngine, State
+from kolmogorov.descent.engine import Engine, HalfStep, State
 from kolmogorov.descent.problem import Problem, UserTotals, packed_bits
 from kolmogorov.errors import ExecutionError, ParameterError
 from kolmogorov.gpu.cuda import Cuda
@@ -223,15 +222,16 @@ class GpuState:
     total: Floats
 
 
-class GpuEngine(RatingsEngine):
+class GpuEngine(Engine):
     """The engine on one GPU."""
 
     def __init__(self, problem: Problem, table: Observations, cuda: Cuda) -> None:
         _check_solvers(problem)
         super().__init__(problem, table)
         self._cuda, self._cupy = cuda, cuda.cupy
-        self.users, self.items = gpu_sides(cuda, table.rows, table.columns)
-        self._counted = self._cupy.asarray(self.seen_users.astype(np.float64))
+        with cuda.guarded("Fit without execution, or on a cluster."):
+            self.users, self.items = gpu_sides(cuda, table.rows, table.columns)
+            self._counted = self._cupy.asarray(self.seen_users.astype(np.float64))
         #: The largest gap of a user's problem in the last sweep, relative to the scale of its data.
         self.gap = 0.0
 
@@ -274,7 +274,7 @@ class GpuEngine(RatingsEngine):
         return UserTotals(value, max(distance, 0.0), counted)
 
     def _items(self, state: GpuState, step: HalfStep) -> Any:
-        self._table.rows.check_intact()
+        self.table.rows.check_intact()
         cupy, size, psi = self._cupy, step.centre.size, state.psi
         with self._cuda.guarded(_ADVICE):
             base, pull = self._ridge(step, state.theta)
@@ -301,7 +301,7 @@ class GpuEngine(RatingsEngine):
             totals = self._totals(new, float(values.sum()), step.centre)
         return GpuState(new, psi, step.centre, totals.total), totals
 
-    def _squares(self, psi: Any, n_events: int) -> float:
+    def _distance(self, psi: Any, n_events: int) -> float:
         # What the ridge draws bits to is 0.
         return float(products(self._cuda, psi, n_events).trace())
 
@@ -333,13 +333,3 @@ def _check_solvers(problem: Problem) -> None:
                 f"{' and '.join(repr(name) for name in known)}, each solved by the kernel of its size. Leave it "
                 "out, or fit without execution."
             )
-
-
-@contextmanager
-def gpu_engine(execution: Cuda, problem: Problem, table: Observations) -> Iterator[GpuEngine]:
-    """Open the engine on a GPU."""
-    check_trainable(table, only_yes=problem.objective.unobserved != 0.0)
-    with execution as cuda:
-        with cuda.guarded("Fit without execution, or on a cluster."):
-            engine = GpuEngine(problem, table, cuda)
-        yield engine

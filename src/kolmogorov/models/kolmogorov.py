@@ -37,7 +37,7 @@ from kolmogorov.descent.distillation import SWEEPS, distilled, gone_on, quick_so
 from kolmogorov.descent.engine import Search, Sweep
 from kolmogorov.descent.fitted import Fitted, read_only
 from kolmogorov.descent.implicit import AveragedDescents, averaged_descents
-from kolmogorov.descent.problem import Objective, Prior, Problem, usual_weight
+from kolmogorov.descent.problem import Prior, Problem, usual_weight
 from kolmogorov.draws.plan import likelihood_of
 from kolmogorov.draws.posterior import Posterior
 from kolmogorov.draws.sampler import drawn_from
@@ -342,14 +342,10 @@ class KolmogorovModel(EventModel):
         user_solver.check_size(n_events)
         item_solver.check_size(n_events)
         unobserved: Any = self.unobserved if is_auto(self.unobserved) else float(self.unobserved)
-        objective = Objective(*self._ridges, self.prior, unobserved)
-        return Problem(user_solver, item_solver, objective, self._item_prior, bool(self.keep_better))
-
-    @property
-    def _ridges(self) -> tuple[float, float]:
-        """The ridges of a descent over ratings on theta and psi, in numbers."""
         user_reg = _USER_RIDGE if is_auto(self.user_reg) else float(self.user_reg)
-        return user_reg, _ITEM_RIDGE if is_auto(self.item_reg) else float(self.item_reg)
+        item_reg = _ITEM_RIDGE if is_auto(self.item_reg) else float(self.item_reg)
+        ridges = (user_reg, item_reg, self.prior, unobserved, self._item_prior)
+        return Problem(user_solver, item_solver, *ridges, bool(self.keep_better))
 
     def _search(self, n_events: int, sweeps: int, starts: int, keep_interrupted: bool) -> Search:
         """Return how a model is looked for, with so many sweeps and starts where these are left open."""

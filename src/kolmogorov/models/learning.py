@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -11,19 +10,19 @@ from kolmogorov._support.seeds import row_seeds
 from kolmogorov._support.threads import Threads, one_blas_thread
 from kolmogorov._support.typing import Floats
 from kolmogorov.cluster.dask import Dask
-from kolmogorov.cluster.shards import sharded_engine
+from kolmogorov.cluster.shards import ShardedEngine, distributed_table
 from kolmogorov.data.attributes import TableAttributes
-from kolmogorov.data.observations import Observations
-from kolmogorov.descent.engine import RatingsEngine, Search, threaded_engine
+from kolmogorov.data.observations import Observations, check_trainable
+from kolmogorov.descent.engine import Engine, Search, ThreadedEngine
 from kolmogorov.descent.fitted import Fitted, Pull
-from kolmogorov.descent.problem import Mass, Problem
+from kolmogorov.descent.problem import Problem
 from kolmogorov.draws.factors import told_apart
 from kolmogorov.draws.levels import level_grid
 from kolmogorov.draws.plan import Plan, likelihood_of, short, suited
 from kolmogorov.draws.posterior import Posterior
 from kolmogorov.draws.sampler import drawn
 from kolmogorov.gpu.cuda import Cuda
-from kolmogorov.gpu.descent import gpu_engine
+from kolmogorov.gpu.descent import GpuEngine
 from kolmogorov.solvers import RowSolver
 
 if TYPE_CHECKING:
@@ -75,23 +74,21 @@ def short_draws(
 
 def descended(table: Any, execution: Execution, problem: Problem, search: Search) -> tuple[Fitted, bool]:
     """Descend over ratings; return what was learned, and whether Ctrl-C ended it."""
-    with one_blas_thread(), _opened(execution, problem, table) as engine:
+    with one_blas_thread(), execution:
+        engine = _engine(execution, problem, table)
         found = search.run(engine)
-        observations = engine.observations()
-        settled, seen = engine.problem, engine.seen_users
-    theta, psi = found.state.theta.copy(), found.state.psi.copy()
+        observations = engine.table.collected() if isinstance(engine, ShardedEngine) else engine.table
+    theta, psi, seen = found.state.theta.copy(), found.state.psi.copy(), engine.seen_users
     # A user without observations is the population, an item without any the nearest to the average of the others.
     theta[~seen] = theta[seen].mean(axis=0)
     blank = ~observations.seen_items
     if blank.any():
-        psi[blank] = _average_item(settled.item_solver, theta, psi[~blank])
-    cells = Mass.of(observations.rows).of_table(settled.unobserved, theta.shape[0] * psi.shape[0])
-    middle = np.full(search.n_events, settled.item_centre(cells))
+        psi[blank] = _average_item(problem.item_solver, theta, psi[~blank])
     fitted = Fitted(
         theta=theta,
-        psi=psi.astype(bool) if settled.item_solver.family == "binary" else psi,
-        user_pull=Pull.even(found.state.centre, settled.objective.user_reg),
-        item_pull=Pull.even(middle, settled.objective.item_reg),
+        psi=psi.astype(bool) if problem.item_solver.family == "binary" else psi,
+        user_pull=Pull.even(found.state.centre, problem.user_reg),
+        item_pull=Pull.even(np.full(search.n_events, engine.item_centre), problem.item_reg),
         training=observations.over(),
         history=found.history,
         noise=np.full(len(theta), max(found.history[-1].rmse ** 2, _LEAST_NOISE)),
@@ -99,13 +96,16 @@ def descended(table: Any, execution: Execution, problem: Problem, search: Search
     return fitted.checked(), found.interrupted
 
 
-def _opened(execution: Execution, problem: Problem, table: Any) -> AbstractContextManager[RatingsEngine]:
-    """Open the engine that the descent runs on."""
+def _engine(execution: Execution, problem: Problem, table: Any) -> Engine:
+    """Return the engine that the descent runs on; workers of a cluster are told to load the table unless they have."""
     if isinstance(execution, Dask):
-        return sharded_engine(execution, problem, table)
+        table = distributed_table(execution, table)
+    check_trainable(table, only_yes=problem.unobserved != 0.0)
+    if isinstance(execution, Dask):
+        return ShardedEngine(problem, table)
     if isinstance(execution, Cuda):
-        return gpu_engine(execution, problem, table)
-    return threaded_engine(execution, problem, table)
+        return GpuEngine(problem, table, execution)
+    return ThreadedEngine(problem, table, execution)
 
 
 def _average_item(solver: RowSolver, theta: Floats, psi: Floats) -> Floats:

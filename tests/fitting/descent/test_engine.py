@@ -1,5 +1,4 @@
 import itertools
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,8 +9,9 @@ import naive
 from helpers.strategies import tables
 from kolmogorov import KolmogorovModel, Observations, datasets
 from kolmogorov._support.threads import Threads
+from kolmogorov.descent import engine
 from kolmogorov.descent.engine import HalfStep, State, ThreadedEngine
-from kolmogorov.descent.problem import USER_SIDE, Objective, Problem
+from kolmogorov.descent.problem import USER_SIDE, Problem
 from kolmogorov.solvers import resolve, simplex
 
 
@@ -28,7 +28,7 @@ from kolmogorov.solvers import resolve, simplex
 def test_sweeps_keep_the_invariants(table, size, user_reg, item_reg, prior, binary, simplex):
     rng = np.random.default_rng(0)
     with Threads(1) as dealer:
-        problem = Problem(resolve("simplex", simplex), resolve("binary", binary), Objective(user_reg, item_reg, prior))
+        problem = Problem(resolve("simplex", simplex), resolve("binary", binary), user_reg, item_reg, prior)
         engine = ThreadedEngine(problem, table, dealer)
         state = State(
             rng.dirichlet(np.ones(size), table.n_users), np.zeros((table.n_items, size)), np.full(size, 1 / size)
@@ -60,9 +60,7 @@ def test_a_sweep_with_exact_solvers_is_the_minimum_over_each_block():
     rng = np.random.default_rng(0)
     theta = rng.dirichlet(np.ones(3), 8)
     with Threads(1) as dealer:
-        problem = Problem(
-            resolve("simplex", "pairwise"), resolve("binary", "exhaustive"), Objective(0.5, 0.1, "uniform")
-        )
+        problem = Problem(resolve("simplex", "pairwise"), resolve("binary", "exhaustive"), 0.5, 0.1, "uniform")
         engine = ThreadedEngine(problem, truth, dealer)
         state, _ = engine.sweep(State(theta, np.zeros((6, 3)), np.full(3, 1 / 3)), 1, seed=0)
     table = truth.values.reshape(8, 6)
@@ -122,7 +120,7 @@ def test_a_half_step_without_safeguards_is_the_solvers_own_answer():
     solver = resolve("binary", "enhanced_gd", n_draws=1)
     with Threads(1) as dealer:
         for keep in (True, False):
-            problem = Problem(resolve("simplex", "pairwise"), solver, Objective(0.0, 0.0, "uniform"), keep_better=keep)
+            problem = Problem(resolve("simplex", "pairwise"), solver, 0.0, 0.0, "uniform", keep_better=keep)
             engine = ThreadedEngine(problem, toy, dealer)
             psi = engine.sweep(State(theta, best, np.full(6, 1 / 6)), 1, seed=3)[0].psi
             worse = sum(
@@ -140,7 +138,8 @@ def test_the_ridge_of_items_may_draw_to_the_mean():
             problem = Problem(
                 resolve("simplex", "pairwise"),
                 resolve("box", "coordinate"),
-                Objective(0.0, 1e6, "uniform"),
+                item_reg=1e6,
+                prior="uniform",
                 item_prior=prior,
             )
             engine = ThreadedEngine(problem, truth, dealer)
@@ -192,7 +191,8 @@ def test_rows_made_and_solved_in_one_call_are_the_same_bits(monkeypatch, kind):
     with Threads(4) as dealer:
         apart = step.run(table.rows, psi, theta, dealer)
         assert not calls
-        joined = replace(step, large=0).run(table.rows, psi, theta, dealer)
+        monkeypatch.setattr(engine, "_LARGE", 0)
+        joined = step.run(table.rows, psi, theta, dealer)
         assert calls
     for one, other in zip(apart, joined, strict=True):
         np.testing.assert_array_equal(one, other)

@@ -27,7 +27,7 @@ from kolmogorov.descent.distillation import (
 from kolmogorov.descent.engine import Search, Sweep
 from kolmogorov.descent.fitted import Pull
 from kolmogorov.descent.implicit import averaged_descents
-from kolmogorov.descent.problem import ITEM_SIDE, USER_SIDE, Objective, Problem
+from kolmogorov.descent.problem import ITEM_SIDE, USER_SIDE, Problem
 from kolmogorov.draws.posterior import Posterior
 from kolmogorov.draws.sampler import SamplingProgress
 from kolmogorov.errors import ConvergenceWarning, ParameterError
@@ -199,7 +199,7 @@ USUAL = {"binary": "auto", "box": "coordinate"}
 
 def problem_of(family, item_solver=None, user_solver="active_set"):
     solvers = resolve("simplex", user_solver), resolve(family, item_solver or USUAL[family])
-    return Problem(*solvers, Objective(0.0, 0.0, "mean"))
+    return Problem(*solvers)
 
 
 def inside(psi, family):
