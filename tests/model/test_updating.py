@@ -10,8 +10,8 @@ import pytest
 
 import kolmogorov as km
 from helpers.processes import wait_until
-from kolmogorov.descent.fitted import Fitted, Pull
-from kolmogorov.descent.placing import MovedRows
+from kolmogorov.descent.fitted import Fitted
+from kolmogorov.descent.placing import solved
 from kolmogorov.draws.sampler import drawn_from
 from kolmogorov.errors import DataError, InvariantError, UnknownIdWarning
 from kolmogorov.solvers import resolve
@@ -226,10 +226,9 @@ def test_moved_rows_are_those_of_a_ridge_regression_over_all_entries():
 
     then, now = np.arange(0, 20), np.arange(5, 30)
     views = [km.data.view.View(np.array([0, len(e)]), e.astype(np.int32), values[e], np.empty(0)) for e in (now, then)]
-    pull = Pull(centre, strength)
-    row = MovedRows(np.array([0]), *views, best(then)[None], np.array([True]), pull, resolve("box", "coordinate"), 0)
-    found = row.solved(factors, 0.0, 1)[0]
-    assert np.allclose(found, best(now), atol=1e-5)
+    anchor, solver = best(then)[None], resolve("box", "coordinate")
+    found = solved(views[0], factors, anchor, strength, anchor, solver, 0, 0.0, 1, before=views[1])
+    assert np.allclose(found[0], best(now), atol=1e-5)
 
 
 def test_what_does_not_fit_is_said(fitted):

@@ -14,21 +14,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from kolmogorov._support.seeds import row_seeds
-from kolmogorov._support.threads import Threads, one_blas_thread
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov._support.validation import check_bounded
-from kolmogorov.data import Observations, Vocabulary
-from kolmogorov.data.attributes import Attribute, Newcomers, block_sizes
-from kolmogorov.data.changes import with_ids, without_ids
-from kolmogorov.descent.engine import solved_rows
+from kolmogorov.data.attributes import Attribute, block_sizes
+from kolmogorov.data.changes import without_ids
 from kolmogorov.descent.files import Arrays, Parts, Schema
-from kolmogorov.descent.problem import ITEM_SIDE, USER_SIDE, Problem
 from kolmogorov.errors import InvariantError
-from kolmogorov.solvers import RowSolver
 
 if TYPE_CHECKING:
-    from kolmogorov.descent.fitted import Fitted
     from kolmogorov.draws.posterior import Posterior
 
 #: What is added to the diagonal of a Gram matrix, as a share of its trace: an event that nobody has is decided.
@@ -49,11 +42,6 @@ class _Stored:
     #: Fields that are arrays, in their order, as schemas of files declare them.
     ARRAYS: ClassVar[Schema]
     columns: tuple[Attribute, ...]
-
-    @property
-    def column_names(self) -> list[str]:
-        """What the columns of attributes are called in front of people."""
-        return [name for column in self.columns for name in column.columns]
 
     @classmethod
     def schema(cls, side: Side) -> Schema:
@@ -293,85 +281,3 @@ def _only(side: Attributed | None, rows: NDArray[np.bool_]) -> Attributed | None
     if side is None:
         return None
     return replace(side, values=side.values[rows], rows=side.rows[:0], centre=side.centre[:, :0])
-
-
-def with_placed(fitted: Fitted, drawn: Posterior, problem: Problem) -> Fitted:
-    """Return one model that also has the users and items that attributes place in the draws it was learned from."""
-    sides = {"users": drawn.user_attributes, "items": drawn.item_attributes}
-    new = {side: (at.rows, at.values[at.rows].astype(np.float64)) for side, at in sides.items() if at is not None}
-    if not any(rows.size for rows, _ in new.values()):
-        return fitted
-    before = [mine.translate(theirs) for mine, theirs in ((fitted.users, drawn.users), (fitted.items, drawn.items))]
-    return _with(over(fitted, drawn.training, before[0], before[1]), new, problem)
-
-
-def introduced(fitted: Fitted, users: Newcomers | None, items: Newcomers | None, problem: Problem) -> Fitted:
-    """Return a model that also knows users and items of whom or which there are only attributes.
-
-    Ids that were observed stay where they are.
-    """
-    new_users = Vocabulary(fitted.users.ids[:0]) if users is None else users.ids
-    new_items = Vocabulary(fitted.items.ids[:0]) if items is None else items.ids
-    found = over(fitted, *with_ids(fitted.training, new_users, new_items))
-    sides = {"users": (users, found.users, found.user_seen), "items": (items, found.items, found.item_seen)}
-    new = {}
-    for side, (given, known, seen) in sides.items():
-        if given is not None:
-            rows = known.translate(given.ids)
-            # Rounded as draws hold them, so that whoever is placed by either is placed by the same numbers.
-            values = given.values[~seen[rows]].astype(np.float32).astype(np.float64)
-            new[side] = rows[~seen[rows]], values
-    return _with(found, new, problem)
-
-
-def over(fitted: Fitted, table: Observations, users: Rows, items: Rows) -> Fitted:
-    """Return a model over another table; `users` and `items` are the rows before, -1 for new.
-
-    New users are the population, new items anything. Who or what has observations is no longer placed by attributes.
-    """
-    theta, noise = fitted.theta[np.maximum(users, 0)], fitted.noise[np.maximum(users, 0)]
-    theta[users < 0], noise[users < 0] = fitted.population, fitted.noise[fitted.user_seen].mean()
-    sides = ((fitted.user_attributes, users, table.rows.counts > 0), (fitted.item_attributes, items, table.seen_items))
-    moved = [None if side is None else side.moved(before, seen) for side, before, seen in sides]
-    return replace(
-        fitted,
-        theta=theta,
-        psi=fitted.psi[np.maximum(items, 0)],
-        noise=noise,
-        training=table.over(),
-        user_attributes=moved[0],
-        item_attributes=moved[1],
-    )
-
-
-def _with(fitted: Fitted, new: dict[str, tuple[Rows, Floats]], problem: Problem) -> Fitted:
-    """Return a model in which rows of its users and items are placed by their attributes."""
-    theta, psi, noise = fitted.theta.copy(), fitted.psi.copy(), fitted.noise.copy()
-    of_users, of_items = fitted.user_attributes, fitted.item_attributes
-    if "users" in new and of_users is not None:
-        rows, values = new["users"]
-        theta[rows] = _placed(of_users, values, problem.user_solver, USER_SIDE)
-        noise[rows] = fitted.noise[fitted.user_seen].mean()
-        of_users = of_users.with_rows(rows, values)
-    if "items" in new and of_items is not None:
-        rows, values = new["items"]
-        psi[rows] = _placed(of_items, values, problem.item_solver, ITEM_SIDE)
-        of_items = of_items.with_rows(rows, values)
-    found = replace(fitted, theta=theta, psi=psi, noise=noise, user_attributes=of_users, item_attributes=of_items)
-    return found.checked()
-
-
-def _placed(side: Placing, values: Floats, solver: RowSolver, number: int) -> Floats:
-    """Return the feasible rows nearest to what attributes say; float64[n, D]."""
-    said = side.said(values)
-    moment = np.array([(row[:, None] * side.gram).sum(axis=0) for row in said]).reshape(said.shape)
-    start = np.array([solver.nearest(np.clip(row, 0.0, 1.0)) for row in said]).reshape(said.shape)
-    if number == USER_SIDE:
-        start = np.full_like(said, 1.0 / said.shape[1])
-    seeds = row_seeds(0, 0, number, np.zeros(len(said), dtype=np.int64))
-
-    def equations(first: int, last: int) -> tuple[Floats, Floats]:
-        return np.tile(side.gram, (last - first, 1, 1)), moment[first:last].copy()
-
-    with one_blas_thread(), Threads(None) as dealer:
-        return solved_rows(solver, equations, start, seeds, dealer)[0]

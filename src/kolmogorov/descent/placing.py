@@ -1,16 +1,17 @@
-"""Rows of one model placed by their observations: new ones, and those whose observations have changed.
+"""Rows that are put into one model: new ones, those whose entries have changed, and those that attributes place.
 
-A row that is new solves one half-step of its own, with a pull to what rows usually are. A row x that was there
-minimises x^T A x - 2 x^T m. What is known of how it was learned is where it ended: near x' its problem was
-(x - x')^T A' (x - x'), with the Gram matrix A' of its entries then and the pull. Entries that are new, and those that
-are gone, add to it and take from it; so A = A' + sum new f f^T - sum gone f f^T, and m = A' x' + sum new r f - sum gone
-r f, which is recursive least squares. For a row that is new A' is the pull, and x' its centre: it is placed.
+Each solves a problem of its own, of its entries and of a pull to where it is drawn: x^T (A + S) x - 2 x^T (m + S a). A
+row that is new is drawn to what rows usually are. A row that was there has solved such a problem before, of which is
+known where it ended: near x' it was (x - x')^T A' (x - x'), with the Gram matrix A' of its entries then and the pull.
+So it is drawn to x', and A' x' - m', what its entries of then say beyond that, is added, which is recursive least
+squares. A row without entries is drawn to where its attributes say that it is, and comes as near as a row can.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any, Literal
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,25 +20,70 @@ from kolmogorov._support.seeds import row_seeds
 from kolmogorov._support.threads import Threads, one_blas_thread
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data import Observations, Vocabulary
-from kolmogorov.data.changes import Change
+from kolmogorov.data.attributes import Newcomers
+from kolmogorov.data.changes import Change, with_ids
 from kolmogorov.data.view import Entries, View, duplicate
-from kolmogorov.descent.attributes import over, placed_rows
 from kolmogorov.descent.engine import solved_rows
 from kolmogorov.descent.fitted import Fitted, Pull
 from kolmogorov.descent.problem import ITEM_SIDE, USER_SIDE, Partners, Problem
 from kolmogorov.errors import DataError, ParameterError
 from kolmogorov.solvers import RowSolver
 
+if TYPE_CHECKING:
+    from kolmogorov.draws.posterior import Posterior
+
 Side = Literal["auto", "users", "items"]
+#: How often items are moved and then users, after users were moved first: new ones may know each other. By judgement.
+_ROUNDS = 2
+
+
+def solved(
+    view: View,
+    factors: Floats,
+    anchor: Floats,
+    strength: Floats,
+    start: Floats,
+    solver: RowSolver,
+    side: int,
+    unobserved: float,
+    n_jobs: int | None,
+    before: View | None = None,
+) -> Floats:
+    """Solve every row of `view`, whose partners have `factors`, with a pull to its anchor; float64[n, D].
+
+    With `before`, anchors of rows that have entries there are where these put them.
+    """
+    partners, nothing = Partners.of(factors, view, unobserved), np.zeros(anchor.shape[1])
+    seeds = row_seeds(0, 0, side, np.zeros(len(anchor), dtype=np.int64))
+
+    def equations(first: int, last: int) -> tuple[Floats, Floats]:
+        own = anchor[first:last]
+        # Sums of their own: those of BLAS are rounded by how many rows there are.
+        pull = (own[:, :, None] * strength).sum(axis=1)
+        if before is not None:
+            gram, moment = partners.equations(before, first, last, 0.0, nothing)
+            pull += (np.einsum("nde,ne->nd", gram, own) - moment) * (before.counts[first:last, None] > 0)
+        gram, moment = partners.equations(view, first, last, 0.0, nothing)
+        return gram + strength, moment + pull
+
+    with one_blas_thread(), Threads(n_jobs) as dealer:
+        return solved_rows(solver, equations, start, seeds, dealer, view.indptr)[0]
+
+
+def placed(
+    view: View, factors: Floats, pull: Pull, solver: RowSolver, side: int, unobserved: float, n_jobs: int | None
+) -> Floats:
+    """Return where the rows of `view` are, new as they are."""
+    anchor = np.tile(pull.centre, (view.indptr.size - 1, 1))
+    return solved(view, factors, anchor, pull.strength, solver.nearest(anchor), solver, side, unobserved, n_jobs)
+
+
+# --- new rows by their entries ----------------------------------------------------------------------------------------
 
 
 def new_users(fitted: Fitted, view: View, solver: RowSolver, unobserved: float, n_jobs: int | None) -> Floats:
-    """Return theta for the rows of `view`, whose partners are the model's items.
-
-    A row without entries gets the population's theta.
-    """
-    psi = fitted.psi.astype(np.float64)
-    theta = placed(view, psi, fitted.user_pull, solver, USER_SIDE, unobserved, n_jobs)
+    """Return theta for the rows of `view`, whose partners are the model's items; without entries, the population's."""
+    theta = placed(view, fitted.psi.astype(np.float64), fitted.user_pull, solver, USER_SIDE, unobserved, n_jobs)
     theta[view.counts == 0] = fitted.population
     return theta
 
@@ -45,27 +91,7 @@ def new_users(fitted: Fitted, view: View, solver: RowSolver, unobserved: float, 
 def new_items(fitted: Fitted, view: View, solver: RowSolver, unobserved: float, n_jobs: int | None) -> NDArray[Any]:
     """Return psi for the rows of `view`, whose partners are the model's users."""
     psi = placed(view, fitted.theta, fitted.item_pull, solver, ITEM_SIDE, unobserved, n_jobs)
-    return psi.astype(bool) if fitted.psi.dtype == bool else psi
-
-
-def placed(
-    view: View, factors: Floats, pull: Pull, solver: RowSolver, side: int, unobserved: float, n_jobs: int | None
-) -> Floats:
-    """Solve the problem of every row of `view`, whose partners have `factors`, with a pull on all of them."""
-    n_rows, size = view.indptr.size - 1, pull.centre.size
-    partners = Partners.of(factors, view, unobserved)
-    start = np.tile(solver.nearest(pull.centre), (n_rows, 1))
-    seeds = row_seeds(0, 0, side, np.zeros(n_rows, dtype=np.int64))
-    tilt = pull.strength @ pull.centre
-
-    def equations(first: int, last: int) -> tuple[Floats, Floats]:
-        gram, moment = partners.equations(view, first, last, 0.0, np.zeros(size))
-        gram += pull.strength
-        moment += tilt
-        return gram, moment
-
-    with one_blas_thread(), Threads(n_jobs) as dealer:
-        return solved_rows(solver, equations, start, seeds, dealer, view.indptr)[0]
+    return psi.astype(fitted.psi.dtype)
 
 
 def side_of(fitted: Fitted, observations: Observations, side: Side) -> Literal["users", "items"]:
@@ -74,10 +100,9 @@ def side_of(fitted: Fitted, observations: Observations, side: Side) -> Literal["
         return side
     if side != "auto":
         raise ParameterError(f"'side' must be 'auto', 'users' or 'items', got {side!r}.")
-    items = _strangers(fitted.items, observations.items, observations.columns)
+    items, users = (_strangers(fitted, observations, new) for new in ("users", "items"))
     if not items:
         return "users"
-    users = _strangers(fitted.users, observations.users, observations.rows)
     if not users:
         return "items"
     raise DataError(
@@ -88,98 +113,81 @@ def side_of(fitted: Fitted, observations: Observations, side: Side) -> Literal["
 
 def view_of(fitted: Fitted, observations: Observations, side: Literal["users", "items"]) -> View:
     """Return the observations by new rows, with partners numbered as the model numbers them."""
-    if side == "users":
-        known, theirs, view, other = fitted.items, observations.items, observations.rows, observations.columns
-    else:
-        known, theirs, view, other = fitted.users, observations.users, observations.columns, observations.rows
-    if theirs is known:
-        return view
-    strangers = _strangers(known, theirs, other)
-    if strangers:
+    if strangers := _strangers(fitted, observations, side):
         partner = "item" if side == "users" else "user"
         raise DataError(
             f"{len(strangers)} {partner}(s) are unknown to the model, the first is {strangers[0]!r}. Fold in new "
             f"{side} only with {partner}s that it knows."
         )
-    indices = known.translate(theirs)[view.indices].astype(np.int32)
-    return View(view.indptr, indices, view.values, view.weights)
+    view = observations.rows if side == "users" else observations.columns
+    known, theirs = _partners(fitted, observations, side)
+    return View(view.indptr, known.translate(theirs)[view.indices].astype(np.int32), view.values, view.weights)
 
 
-def _strangers(known: Vocabulary, theirs: Vocabulary, by_them: View) -> list[Any]:
-    """Return the ids that occur in the observations and that the model does not have."""
-    missing: list[Any] = theirs.ids[(known.translate(theirs) < 0) & (by_them.counts > 0)].tolist()
+def _partners(fitted: Fitted, observations: Observations, side: str) -> tuple[Vocabulary, Vocabulary]:
+    """Return the partners of a side, as the model and as the observations know them."""
+    return (fitted.items, observations.items) if side == "users" else (fitted.users, observations.users)
+
+
+def _strangers(fitted: Fitted, observations: Observations, side: str) -> list[Any]:
+    """Return the partners of a side that occur in the observations and that the model does not have."""
+    known, theirs = _partners(fitted, observations, side)
+    seen = observations.seen_items if side == "users" else observations.rows.counts > 0
+    missing: list[Any] = theirs.ids[(known.translate(theirs) < 0) & seen].tolist()
     return missing
 
 
-#: How often items are moved and then users, after users were moved first: new ones may know each other. By judgement.
-_ROUNDS = 2
+# --- a model over another table ---------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class MovedRows:
-    """Rows of one side whose entries have changed: the entries now and before, and where the rows were."""
+def over(fitted: Fitted, table: Observations, users: Rows, items: Rows) -> Fitted:
+    """Return a model over another table; `users` and `items` are the rows before, -1 for new.
 
-    rows: Rows
-    now: View
-    before: View
-    #: float64[n, D]; of a row that is new, the centre of its pull, or where attributes place it.
-    anchor: Floats
-    known: NDArray[np.bool_]
-    pull: Pull
-    solver: RowSolver
-    side: int
-
-    def solved(self, factors: Floats, unobserved: float, n_jobs: int | None) -> Floats:
-        """Return where the rows are now, given the factors of the other side."""
-        partners = Partners.of(factors, self.now, unobserved)
-        nothing, strength = np.zeros(factors.shape[1]), self.pull.strength
-        start = np.where(self.known[:, None], self.anchor, self.solver.nearest(self.pull.centre))
-        seeds = row_seeds(0, 0, self.side, np.zeros(len(self.rows), dtype=np.int64))
-
-        def equations(first: int, last: int) -> tuple[Floats, Floats]:
-            anchor, known = self.anchor[first:last], self.known[first:last, None]
-            gram, moment = partners.equations(self.before, first, last, 0.0, nothing)
-            settled = known * (np.einsum("nde,ne->nd", gram, anchor) - moment)
-            gram, moment = partners.equations(self.now, first, last, 0.0, nothing)
-            return gram + strength, moment + settled + anchor @ strength
-
-        with one_blas_thread(), Threads(n_jobs) as dealer:
-            return solved_rows(self.solver, equations, start, seeds, dealer, self.now.indptr)[0]
+    New users are the population, new items anything. Who or what has observations is no longer placed by attributes.
+    """
+    theta, noise = fitted.theta[np.maximum(users, 0)], fitted.noise[np.maximum(users, 0)]
+    theta[users < 0], noise[users < 0] = fitted.population, fitted.noise[fitted.user_seen].mean()
+    of_users, of_items = fitted.user_attributes, fitted.item_attributes
+    return replace(
+        fitted,
+        theta=theta,
+        psi=fitted.psi[np.maximum(items, 0)],
+        noise=noise,
+        training=table.over(),
+        user_attributes=None if of_users is None else of_users.moved(users, table.rows.counts > 0),
+        item_attributes=None if of_items is None else of_items.moved(items, table.seen_items),
+    )
 
 
 def moved(fitted: Fitted, change: Change, problem: Problem, unobserved: float, n_jobs: int | None) -> Fitted:
     """Return the model after a change of its table: touched users and items are moved, new ones placed."""
-    found = over(fitted, change.after, change.users, change.items)
+    found, after = over(fitted, change.after, change.users, change.items), change.after
     theta, psi = found.theta, found.psi.astype(np.float64)
     psi[change.items < 0] = problem.item_solver.nearest(fitted.item_pull.centre)
-    placed = [
-        placed_rows(None if side is None else side.moved(before, np.zeros(before.size, dtype=bool)), before.size)
-        for side, before in ((fitted.user_attributes, change.users), (fitted.item_attributes, change.items))
-    ]
-    users = _rows(change, "users", theta, placed[0], fitted.user_pull, problem.user_solver)
-    items = _rows(change, "items", psi, placed[1], fitted.item_pull, problem.item_solver)
-    theta[users.rows] = users.solved(psi, unobserved, n_jobs)
+
+    def mover(
+        view: View, before: View, were: Floats, known: NDArray[np.bool_], pull: Pull, solver: RowSolver, side: int
+    ) -> Callable[[Floats], Floats]:
+        """Return a function from the partners of some rows to where these are now."""
+        anchor = np.where(known[:, None], were, pull.centre)
+        given = (anchor, pull.strength, solver.nearest(anchor), solver, side, unobserved, n_jobs, before)
+        return lambda factors: solved(view, factors, *given)
+
+    users, items = change.touched_users, change.touched_items
+    before = _view(change.entries_before("users", users), users.size, after.n_items)
+    known = np.append(fitted.user_known, False)[change.users[users]]
+    given = theta[users], known, fitted.user_pull, problem.user_solver, USER_SIDE
+    moved_users = mover(after.rows.picked(users), before, *given)
+    before = _view(change.entries_before("items", items), items.size, after.n_users)
+    known = np.append(fitted.item_known, False)[change.items[items]]
+    given = psi[items], known, fitted.item_pull, problem.item_solver, ITEM_SIDE
+    moved_items = mover(after.columns.picked(items), before, *given)
+    theta[users] = moved_users(psi)
     for _ in range(_ROUNDS):
-        psi[items.rows] = items.solved(theta, unobserved, n_jobs)
-        theta[users.rows] = users.solved(psi, unobserved, n_jobs)
+        psi[items] = moved_items(theta)
+        theta[users] = moved_users(psi)
     psi = psi.astype(fitted.psi.dtype)
     return replace(found, theta=theta, psi=psi, n_changed=fitted.n_changed + change.n_entries).checked()
-
-
-def _rows(
-    change: Change, side: Any, factors: Floats, placed: NDArray[np.bool_], pull: Pull, solver: RowSolver
-) -> MovedRows:
-    """Gather the rows of a side that are touched; those that attributes `placed` are drawn to where these say."""
-    after = change.after
-    if side == "users":
-        rows, view, n_partners = change.touched_users, after.rows, after.n_items
-    else:
-        rows, view, n_partners = change.touched_items, after.columns, after.n_users
-    before = _view(change.entries_before(side, rows), len(rows), n_partners)
-    known = (before.counts > 0) | placed[rows]
-    anchor = np.where(known[:, None], factors[rows], pull.centre)
-    number = USER_SIDE if side == "users" else ITEM_SIDE
-    return MovedRows(rows, view.picked(rows), before, anchor, known, pull, solver, number)
 
 
 def _view(entries: tuple[Rows, Rows, Floats, Floats], n_rows: int, n_partners: int) -> View:
@@ -187,3 +195,58 @@ def _view(entries: tuple[Rows, Rows, Floats, Floats], n_rows: int, n_partners: i
     given = Entries(own.astype(np.int32), partner.astype(np.int32), values, weights)
     ordered = given.sorted(n_rows, n_partners, "error", lambda a, b: duplicate("?", "?", str(a), str(b)))
     return ordered.view(n_rows)
+
+
+# --- rows that attributes place ---------------------------------------------------------------------------------------
+
+
+def with_placed(fitted: Fitted, drawn: Posterior, problem: Problem) -> Fitted:
+    """Return one model that also has the users and items that attributes place in the draws it was learned from."""
+    sides = {USER_SIDE: drawn.user_attributes, ITEM_SIDE: drawn.item_attributes}
+    if not any(side is not None and side.rows.size for side in sides.values()):
+        return fitted
+    found = over(fitted, drawn.training, fitted.users.translate(drawn.users), fitted.items.translate(drawn.items))
+    for number, side in sides.items():
+        if side is not None:
+            found = _with_rows(found, number, side.rows, side.values[side.rows], problem)
+    return found.checked()
+
+
+def introduced(fitted: Fitted, users: Newcomers | None, items: Newcomers | None, problem: Problem) -> Fitted:
+    """Return a model that also knows users and items of whom or which there are only attributes.
+
+    Ids that were observed stay where they are.
+    """
+    nobody = Vocabulary(fitted.users.ids[:0])
+    found = over(fitted, *with_ids(fitted.training, *(nobody if new is None else new.ids for new in (users, items))))
+    if users is not None:
+        rows = found.users.translate(users.ids)
+        fresh = ~found.user_seen[rows]
+        found = _with_rows(found, USER_SIDE, rows[fresh], users.values[fresh], problem)
+    if items is not None:
+        rows = found.items.translate(items.ids)
+        fresh = ~found.item_seen[rows]
+        found = _with_rows(found, ITEM_SIDE, rows[fresh], items.values[fresh], problem)
+    return found.checked()
+
+
+def _with_rows(fitted: Fitted, side: int, rows: Rows, values: NDArray[Any], problem: Problem) -> Fitted:
+    """Return a model in which rows of a side are as near as they can be to where their attributes say."""
+    attributes = fitted.user_attributes if side == USER_SIDE else fitted.item_attributes
+    if attributes is None:
+        return fitted
+    # Rounded as draws hold them, so that whoever is placed by either is placed by the same numbers.
+    values = values.astype(np.float32).astype(np.float64)
+    said = attributes.said(values)
+    solver = problem.user_solver if side == USER_SIDE else problem.item_solver
+    start = np.full_like(said, 1.0 / fitted.n_events) if side == USER_SIDE else solver.nearest(np.clip(said, 0.0, 1.0))
+    nothing = View(np.zeros(rows.size + 1, dtype=np.int64), np.empty(0, dtype=np.int32), np.empty(0), np.empty(0))
+    found = solved(nothing, said[:0], said, attributes.gram, start, solver, side, 0.0, None)
+    attributes = attributes.with_rows(rows, values)
+    if side == ITEM_SIDE:
+        psi = fitted.psi.copy()
+        psi[rows] = found
+        return replace(fitted, psi=psi, item_attributes=attributes)
+    theta, noise = fitted.theta.copy(), fitted.noise.copy()
+    theta[rows], noise[rows] = found, fitted.noise[fitted.user_seen].mean()
+    return replace(fitted, theta=theta, noise=noise, user_attributes=attributes)

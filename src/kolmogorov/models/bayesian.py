@@ -19,8 +19,9 @@ from kolmogorov.data.attributes import Newcomers, TableAttributes
 from kolmogorov.data.changes import Change
 from kolmogorov.data.observations import Observations, check_any
 from kolmogorov.data.view import View
-from kolmogorov.descent.attributes import with_placed, without_placed
+from kolmogorov.descent.attributes import without_placed
 from kolmogorov.descent.fitted import Fitted
+from kolmogorov.descent.placing import with_placed
 from kolmogorov.descent.problem import usual_weight
 from kolmogorov.draws.convergence import convergence_of
 from kolmogorov.draws.factors import told_apart

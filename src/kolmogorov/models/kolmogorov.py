@@ -32,7 +32,7 @@ from kolmogorov.data.changes import Change
 from kolmogorov.data.observations import Observations, check_trainable, liked
 from kolmogorov.data.view import View
 from kolmogorov.descent import placing
-from kolmogorov.descent.attributes import introduced, with_placed, without_placed
+from kolmogorov.descent.attributes import without_placed
 from kolmogorov.descent.distillation import SWEEPS, distilled, gone_on, quick_solver, usual_events, usual_starts
 from kolmogorov.descent.engine import Search, Sweep
 from kolmogorov.descent.fitted import Fitted, read_only
@@ -393,7 +393,7 @@ class KolmogorovModel(EventModel):
         search = self._search(n_events, SWEEPS, usual_starts(own.training), keep_interrupted)
         fitted, interrupted = distilled(own, problem, search, self.n_jobs)
         if isinstance(drawn, Posterior):
-            fitted = with_placed(fitted, drawn, problem)
+            fitted = placing.with_placed(fitted, drawn, problem)
         return fitted, interrupted
 
     # --- learned attributes -----------------------------------------------------------------------------
@@ -479,7 +479,7 @@ class KolmogorovModel(EventModel):
     def _introduced(self, fitted: Fitted, users: Newcomers | None, items: Newcomers | None) -> Fitted:
         if users is None and items is None:
             return fitted
-        return introduced(fitted, users, items, self._problem(fitted.n_events, quick=True))
+        return placing.introduced(fitted, users, items, self._problem(fitted.n_events, quick=True))
 
 
 def _refuse_attributes(beside: tuple[Any, Any], why: str) -> None:
