@@ -21,7 +21,6 @@ _HOMES = {
     "bqp": "kolmogorov.solvers.bqp",
     "datasets": "kolmogorov.data.datasets",
     "errors": "kolmogorov.errors",
-    "distributed_table": "kolmogorov.cluster.shards",
     "interpret": "kolmogorov.interpret",
     "load": "kolmogorov.models.loading",
     "metrics": "kolmogorov.models.metrics",

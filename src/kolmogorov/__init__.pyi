@@ -2,7 +2,6 @@ from kolmogorov import errors as errors
 from kolmogorov import interpret as interpret
 from kolmogorov import solvers as solvers
 from kolmogorov.cluster.dask import Dask as Dask
-from kolmogorov.cluster.shards import distributed_table as distributed_table
 from kolmogorov.data import datasets as datasets
 from kolmogorov.data.answers import read_answers as read_answers
 from kolmogorov.data.observations import Observations as Observations

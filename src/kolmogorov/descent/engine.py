@@ -186,7 +186,7 @@ class Engine:
     Attributes
     ----------
     problem : Problem
-    table : Observations or DistributedTable
+    table : Observations
     shape : (int, int)
         Numbers of users and items.
     unobserved : float
@@ -198,18 +198,18 @@ class Engine:
     """
 
     problem: Problem
-    table: Any
+    table: Observations
     shape: tuple[int, int]
     unobserved: float
     seen_users: NDArray[np.bool_]
     item_centre: float
 
-    def __init__(self, problem: Problem, table: Any) -> None:
+    def __init__(self, problem: Problem, table: Observations) -> None:
         self.problem, self.table, self.shape = problem, table, (table.n_users, table.n_items)
-        mass, n_cells = self._mass_of(table), table.n_users * table.n_items
+        mass, n_cells = Mass.of(table.rows), table.n_users * table.n_items
         weight = problem.unobserved
         self.unobserved = usual_weight(mass.entries, n_cells) if weight == "auto" else float(weight)
-        self.seen_users = self._counts_of(table) > 0 if not self.unobserved else np.ones(table.n_users, dtype=bool)
+        self.seen_users = table.rows.counts > 0 if not self.unobserved else np.ones(table.n_users, dtype=bool)
         # Cells that are no entries are a no, of which no square is left.
         self._count, self._squares = mass.count + self.unobserved * (n_cells - mass.entries), mass.squares
         self.item_centre = mass.total / self._count if problem.item_prior == "mean" else 0.0
@@ -251,13 +251,6 @@ class Engine:
         """Return a state whose arrays are all here."""
         found: State = state
         return found
-
-    def _mass_of(self, table: Any) -> Mass:
-        return Mass.of(table.rows)
-
-    def _counts_of(self, table: Any) -> NDArray[np.int64]:
-        counts: NDArray[np.int64] = table.rows.counts
-        return counts
 
     def _theta_total(self, state: Any) -> Floats:
         """Return the sum of the thetas of the users seen."""

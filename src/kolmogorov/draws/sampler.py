@@ -187,9 +187,9 @@ class Sampler:
             return
         if isinstance(place, Dask):
             if not self._tasks:
-                held = place.hold("load-table", source.table), place.hold("load-features", source.features)
+                held = place.hold(source.table), place.hold(source.features)
                 given = ((source.plan, *held, source.seed, number) for number in range(self.plan.n_chains))
-                self._tasks = [place.submit("sample-chain", sampled, *one) for one in given]
+                self._tasks = [place.submit(sampled, *one) for one in given]
             yield 1, lambda _: [[sample] for sample in place.gather([self._tasks[first]])[0]]
             return
         # As many as threads, or as have a state; the threads that are left go to their rows.

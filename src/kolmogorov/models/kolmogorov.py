@@ -45,7 +45,7 @@ from kolmogorov.errors import ConvergenceWarning, ParameterError
 from kolmogorov.gpu.cuda import Cuda
 from kolmogorov.models.base import COMMON_RULES, Auto, EventModel, lengths, seed_for
 from kolmogorov.models.learning import Execution, Psi, descended, is_auto, short_draws, why_ratings
-from kolmogorov.models.tables import learned_table
+from kolmogorov.models.tables import table_of
 from kolmogorov.solvers import RowSolver, resolve
 from kolmogorov.solvers.registry import usual
 
@@ -284,8 +284,7 @@ class KolmogorovModel(EventModel):
         ----------
         X : Observations, sparse matrix or array, or dense array
             Rows are users, columns are items. What a sparse matrix stores is observed, zeros included; in a
-            dense array NaN is missing. On a cluster: Observations, parquet files with columns user, item and value,
-            or what `kolmogorov.distributed_table` made.
+            dense array NaN is missing.
         y : None
             Ignored; there because scikit-learn's pipelines pass it.
         users, items : data frame or path, optional
@@ -307,7 +306,7 @@ class KolmogorovModel(EventModel):
         """Learn from a table, or from draws that were made before; `beside` are frames of attributes of both sides."""
         self._check_parameters()
         execution = self.execution or Threads(self.n_jobs)
-        table = learned_table(execution, self, X)
+        table = table_of(self, X, reset=True)
         why = why_ratings(self, table)
         if why is not None:
             _refuse_attributes(beside, why)
@@ -328,8 +327,6 @@ class KolmogorovModel(EventModel):
         """Return the number of events of a model of a table."""
         if not is_auto(self.n_events):
             return int(self.n_events)
-        if not isinstance(table, Observations):
-            raise ParameterError("'n_events' must be a number for a table in a cluster.")
         return usual_events(len(table), table.n_users, table.n_items)
 
     def _problem(self, n_events: int, *, quick: bool = False) -> Problem:

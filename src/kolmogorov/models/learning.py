@@ -10,7 +10,7 @@ from kolmogorov._support.seeds import row_seeds
 from kolmogorov._support.threads import Threads, one_blas_thread
 from kolmogorov._support.typing import Floats
 from kolmogorov.cluster.dask import Dask
-from kolmogorov.cluster.shards import ShardedEngine, distributed_table
+from kolmogorov.cluster.shards import ShardedEngine
 from kolmogorov.data.attributes import TableAttributes
 from kolmogorov.data.observations import Observations, check_trainable
 from kolmogorov.descent.engine import Engine, Search, ThreadedEngine
@@ -42,12 +42,10 @@ def is_auto(value: Any) -> bool:
     return isinstance(value, str) and value == "auto"
 
 
-def why_ratings(model: KolmogorovModel, table: Any) -> str | None:
+def why_ratings(model: KolmogorovModel, table: Observations) -> str | None:
     """Say why the descent of a model goes over ratings; None where it goes over a completed table."""
     if model.learn_from == "ratings":
         return "as asked"
-    if not isinstance(table, Observations):
-        return "the table is in a cluster"
     if model.unobserved != 0.0 and model.execution is not None:
         return "tables in which only yes is recorded are completed on threads"
     if len(table) > MOST_RATINGS:
@@ -72,16 +70,15 @@ def short_draws(
     return drawn(plan, table, seed, execution, on_draw, known=known, keep_interrupted=keep_interrupted)
 
 
-def descended(table: Any, execution: Execution, problem: Problem, search: Search) -> tuple[Fitted, bool]:
+def descended(table: Observations, execution: Execution, problem: Problem, search: Search) -> tuple[Fitted, bool]:
     """Descend over ratings; return what was learned, and whether Ctrl-C ended it."""
     with one_blas_thread(), execution:
         engine = _engine(execution, problem, table)
         found = search.run(engine)
-        observations = engine.table.collected() if isinstance(engine, ShardedEngine) else engine.table
     theta, psi, seen = found.state.theta.copy(), found.state.psi.copy(), engine.seen_users
     # A user without observations is the population, an item without any the nearest to the average of the others.
     theta[~seen] = theta[seen].mean(axis=0)
-    blank = ~observations.seen_items
+    blank = ~table.seen_items
     if blank.any():
         psi[blank] = _average_item(problem.item_solver, theta, psi[~blank])
     fitted = Fitted(
@@ -89,20 +86,18 @@ def descended(table: Any, execution: Execution, problem: Problem, search: Search
         psi=psi.astype(bool) if problem.item_solver.family == "binary" else psi,
         user_pull=Pull.even(found.state.centre, problem.user_reg),
         item_pull=Pull.even(np.full(search.n_events, engine.item_centre), problem.item_reg),
-        training=observations.over(),
+        training=table.over(),
         history=found.history,
         noise=np.full(len(theta), max(found.history[-1].rmse ** 2, _LEAST_NOISE)),
     )
     return fitted.checked(), found.interrupted
 
 
-def _engine(execution: Execution, problem: Problem, table: Any) -> Engine:
-    """Return the engine that the descent runs on; workers of a cluster are told to load the table unless they have."""
-    if isinstance(execution, Dask):
-        table = distributed_table(execution, table)
+def _engine(execution: Execution, problem: Problem, table: Observations) -> Engine:
+    """Return the engine that the descent runs on."""
     check_trainable(table, only_yes=problem.unobserved != 0.0)
     if isinstance(execution, Dask):
-        return ShardedEngine(problem, table)
+        return ShardedEngine(problem, table, execution)
     if isinstance(execution, Cuda):
         return GpuEngine(problem, table, execution)
     return ThreadedEngine(problem, table, execution)

@@ -9,8 +9,6 @@ import numpy as np
 from sklearn.utils.validation import check_non_negative, validate_data
 
 from kolmogorov._support.progress import warn
-from kolmogorov.cluster.dask import Dask
-from kolmogorov.cluster.shards import DistributedTable, is_distributed
 from kolmogorov.data import Observations, Vocabulary
 from kolmogorov.data.columns import refuse_list, refuse_scales, usual_columns
 from kolmogorov.data.observations import NotNumbersError, check_any, check_trainable, dense_of
@@ -26,8 +24,6 @@ def table_of(model: Any, X: Any, *, reset: bool) -> Observations:
         if reset and hasattr(model, "feature_names_in_"):
             del model.feature_names_in_
         return X if reset else X.rescaled(model.fitted_.scale)
-    if isinstance(X, DistributedTable):
-        raise DataError("This table is in a cluster; fit it with execution=kolmogorov.Dask(client).")
     if reset and is_table(X) and {"user", "item"} <= usual_columns(_names(X)).keys():
         if hasattr(model, "feature_names_in_"):
             del model.feature_names_in_
@@ -63,15 +59,6 @@ def table_of(model: Any, X: Any, *, reset: bool) -> Observations:
     scaling = "max" if scale.minimum == 0.0 else "minmax"
     observations = make(table, minimum=scale.minimum, maximum=scale.maximum, scaling=scaling)
     return Observations(observations.users, model.fitted_.items, observations.rows, observations.scale)
-
-
-def learned_table(execution: Any, model: Any, X: Any) -> Any:
-    """Return what `fit` was given as engines of an execution take it: observations here, or a table in a cluster."""
-    if not (isinstance(execution, Dask) and is_distributed(X)):
-        return table_of(model, X, reset=True)
-    if hasattr(model, "feature_names_in_"):
-        del model.feature_names_in_
-    return X
 
 
 def learnable(model: Any, X: Any, *, only_yes: bool = False) -> Observations:

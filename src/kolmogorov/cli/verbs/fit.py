@@ -21,7 +21,6 @@ from kolmogorov.cli.options import (
     read_attribute_files,
     read_input,
     reading_options,
-    reading_settings,
     refuse_given,
     scale_options,
     tell_source,
@@ -220,21 +219,7 @@ def _gpu() -> Any:
 
 
 def _tables(data: str, model: Any, test_size: float | None, options: dict[str, Any], say: Any) -> tuple[Any, Any]:
-    """Return what to learn from, and what is held out; parquet files for a cluster are read by its workers."""
-    from kolmogorov.cluster.dask import Dask
-    from kolmogorov.cluster.shards import distributed_table
-
-    if (
-        isinstance(model.execution, Dask)
-        and not model._has_draws
-        and test_size is None
-        and data.endswith((".parquet", ".pq"))
-    ):
-        from glob import glob
-
-        refuse_given(["wide", "keep", "ignore", "titles"], "does not go with parquet files that a cluster reads")
-        told = {k: v for k, v in reading_settings(options).items() if k not in ("wide", "keep", "ignore", "titles")}
-        return distributed_table(model.execution, sorted(glob(data)) or [data], **told), None
+    """Return what to learn from, and what is held out."""
     table = read_input(data, options)
     tell_source(say, table)
     if test_size is None:
@@ -244,7 +229,6 @@ def _tables(data: str, model: Any, test_size: float | None, options: dict[str, A
 
 def _choice(model: Any, train: Any, by_default: bool) -> str:
     """Say in one line which model is learned, and why."""
-    from kolmogorov.data import Observations
     from kolmogorov.models.learning import why_ratings
     from kolmogorov.models.lists import ListModel
 
@@ -257,8 +241,6 @@ def _choice(model: Any, train: Any, by_default: bool) -> str:
         return f"Fitting one model from the ratings{'' if model.learn_from == 'ratings' else f': {why}'}."
     other = " --point fits one you can read, sooner." if by_default else ""
     words = "Fitting an average of models (most accurate)"
-    if not isinstance(train, Observations):
-        return f"{words}.{other}"
     plan = model._plan(train, learned=False)
     events = "" if model.n_events == "auto" else f", {plan.n_events} events"
     return f"{words}: {'up to ' if plan.enough else ''}{plan.n_chains} chains of {plan.n_sweeps} sweeps{events}.{other}"
@@ -308,10 +290,7 @@ def _results(model: Any, train: Any, test: Observations | None, say: Any) -> Non
     """Show scores, and of a single model its events."""
     from kolmogorov.cli.display import console, show_scores, table
     from kolmogorov.cli.models import only_yes_in_words
-    from kolmogorov.data import Observations
 
-    if not isinstance(train, Observations):
-        train = model.fitted_.training
     if model._has_draws:
         show_scores(model, train, test, f"{model.posterior_.n_draws} draws")
         return
