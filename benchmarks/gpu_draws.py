@@ -157,9 +157,8 @@ def priors_off(chain: Chain, before: ChainState, after: ChainState) -> float:
     rate = chain.noise_rate * chain.noise_shape / before.shape
     sums = float(np.log(after.noise).sum()), float((1.0 / after.noise).sum())
     scale, shape = redrawn_noise_prior(before.shape, rate, len(after.noise), *sums, rng)
-    items = before.psi_prior.learned(after.psi, chain.seen_items, chain.psi_variance, rng)
-    fitted = before.theta_prior.located if chain.unobserved else before.theta_prior.shrunk
-    users = fitted(after.theta, chain.seen_users)
+    items = before.psi_prior.learned(after.psi, chain.seen_items, chain.kind.psi_variance, rng)
+    users = before.theta_prior.fitted(after.theta, chain.seen_users)
     seen = np.flatnonzero(chain.seen_users)
     drawn = after.theta_prior.prior_draws
     usual = ((drawn - users.centre[np.resize(seen, len(drawn))]) ** 2).sum(axis=1)

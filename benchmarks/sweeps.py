@@ -17,8 +17,7 @@ from planted import made
 
 import kolmogorov as km
 from kolmogorov import Observations
-from kolmogorov.draws import likelihood, sampler
-from kolmogorov.draws.chain import Chain
+from kolmogorov.draws import chain, likelihood, sampler
 from kolmogorov.models import learning
 
 #: What is timed: where a function is looked up, its name, and what its seconds are called.
@@ -27,8 +26,8 @@ PARTS: list[tuple[Any, str, str]] = [
     (likelihood, "draw_emissions", "psis"),
     (likelihood, "draw_thetas", "thetas"),
     (likelihood, "draw_emitted", "thetas"),
-    (likelihood, "draw_hidden", "hidden"),
-    (Chain, "sweep", "whole sweeps"),
+    (chain, "draw_hidden", "hidden"),
+    (chain.Chain, "sweep", "whole sweeps"),
     (learning, "told_apart", "number"),
     (sampler, "started", "starts"),
 ]

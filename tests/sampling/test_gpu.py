@@ -11,7 +11,7 @@ from kolmogorov import BayesianKolmogorovModel, KolmogorovModel, Observations
 from kolmogorov.data.datasets import planted
 from kolmogorov.descent.fitted import NOISE
 from kolmogorov.draws.factors import FactorChain, settled_factors
-from kolmogorov.draws.priors import PsiPrior, ThetaPrior, pattern_features, redrawn_noise_prior, scored, stepped
+from kolmogorov.draws.priors import PsiPrior, ThetaPrior, pattern_features, redrawn_noise_prior, scored
 from kolmogorov.draws.start import plain_start, started
 from kolmogorov.errors import ExecutionError, ParameterError
 from kolmogorov.gpu import draws as gpu
@@ -73,7 +73,7 @@ def test_priors_are_learned_from_what_was_drawn(table, cuda):
     batch = GpuChains(cuda, chains, states)
     batch.sweep(2, learning=True)
     for chain, state, mine in zip(chains, states, states_of(batch, states), strict=True):
-        users = state.theta_prior.shrunk(mine.theta, chain.seen_users)
+        users = state.theta_prior.fitted(mine.theta, chain.seen_users)
         np.testing.assert_allclose(mine.theta_prior.mean, users.mean, atol=1e-6)
         np.testing.assert_allclose(mine.theta_prior.slopes, users.slopes, atol=1e-6)
         seen = np.flatnonzero(chain.seen_users)
@@ -165,14 +165,14 @@ def test_users_are_learned_as_by_each_chain(table, n_features, blocks):
     users = Described.of(features, seen, blocks)
     cross = (users.features.astype(np.float64) * seen[:, None]).T @ theta
     located = located_thetas(users, np.array([cross, 2.0 * cross]))
-    prior = ThetaPrior.start(features, 4, 30.0, blocks)
-    expected = prior.located(theta, seen)
+    prior = ThetaPrior.start(features, 4, 30.0, blocks=blocks)
+    expected = replace(prior, only_yes=True).fitted(theta, seen)
     np.testing.assert_allclose(located[0], np.vstack([expected.mean, expected.slopes]), atol=1e-12)
     squares = (theta[seen] ** 2).sum()
     shrunk = shrunk_thetas(users, np.array([cross, cross]), np.array([squares, squares]))
-    likely = prior.shrunk(theta, seen)
+    likely = prior.fitted(theta, seen)
     np.testing.assert_allclose(shrunk[1], np.vstack([likely.mean, likely.slopes]), atol=1e-10)
-    mine = stepped(expected, theta, seen, np.random.default_rng(4))
+    mine = expected.stepped(theta, seen, np.random.default_rng(4))
     centre = expected.centre[np.resize(np.flatnonzero(seen), 256)]
     distance = ((mine.prior_draws - centre) ** 2).sum(axis=1)
     found = stepped_concentration(
@@ -332,7 +332,7 @@ def test_a_sweep_of_hidden_ratings_draws_what_chains_on_threads_do(cuda, monkeyp
     batch = GpuChains(cuda, chains, states)
     batch.sweep(2, learning=False)
     for k, (chain, state, mine) in enumerate(zip(chains, states, states_of(batch, states), strict=True)):
-        _, rows, columns = chain.kind.told(chain, state, 2)
+        rows, columns = chain.hidden_ratings(state, 2)
         np.testing.assert_allclose(batch.users.answers[k], rows.values, atol=1e-5)
         np.testing.assert_allclose(batch.items.answers[k], columns.values, atol=1e-5)
         yours = chain.sweep(state, 2, learning=False)

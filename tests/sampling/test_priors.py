@@ -65,8 +65,8 @@ def test_the_prior_of_theta_uses_blocks():
     rng = np.random.default_rng(3)
     features, seen = rng.standard_normal((200, 4)), rng.random(200) < 0.9
     theta = rng.dirichlet(np.ones(3), 200)
-    start = ThetaPrior.start(features, 3, 30.0, (1, 1))
+    start = ThetaPrior.start(features, 3, 30.0, blocks=(1, 1))
     apart = theta[seen] - theta[seen].mean(axis=0)
     known = features[seen]
     expected, _ = shrunk_slopes(known.T @ known, known.T @ apart, float((apart**2).sum()), len(apart), (1, 1))
-    np.testing.assert_allclose(start.shrunk(theta, seen).slopes, expected)
+    np.testing.assert_allclose(start.fitted(theta, seen).slopes, expected)

@@ -7,8 +7,7 @@ import kolmogorov as km
 from kolmogorov._support.threads import Threads
 from kolmogorov.data.changes import changed
 from kolmogorov.draws.chain import ChainSource
-from kolmogorov.draws.levels import level_grid
-from kolmogorov.draws.plan import Plan
+from kolmogorov.draws.plan import Plan, level_grid
 from kolmogorov.draws.priors import pattern_features
 from kolmogorov.draws.start import taken_up
 

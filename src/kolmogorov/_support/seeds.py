@@ -32,13 +32,13 @@ def generator(random_state: Any, *path: int) -> np.random.Generator:
     return np.random.default_rng([base_seed(random_state), *path])
 
 
-def row_seeds(seed: int, sweep: int, side: int, rows: Rows) -> Seeds:
+def row_seeds(seed: int, sweep: int | Rows, side: int, rows: Rows) -> Seeds:
     """Hash (seed, sweep, side, row) into one 64-bit seed per row (splitmix64)."""
     with np.errstate(over="ignore"):
         return mixed(half_step_seed(seed, sweep, side) + _GAMMA * (rows.astype(np.uint64) + np.uint64(1)))
 
 
-def half_step_seed(seed: int, sweep: int, side: int) -> Seeds:
+def half_step_seed(seed: int, sweep: int | Rows, side: int) -> Seeds:
     """Hash (seed, sweep, side), which with the number of a row gives its seed."""
     with np.errstate(over="ignore"):
         state = np.array([seed], dtype=np.uint64)

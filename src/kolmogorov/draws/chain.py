@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -16,20 +17,26 @@ from kolmogorov._support.typing import Floats
 from kolmogorov.data.observations import Observations
 from kolmogorov.data.view import View, counting_order
 from kolmogorov.descent.problem import ITEM_SIDE, USER_SIDE
-from kolmogorov.draws.levels import nearest
-from kolmogorov.draws.likelihood import entries
-from kolmogorov.draws.plan import Plan
-from kolmogorov.draws.posterior import on_grid
-from kolmogorov.draws.priors import Features, PsiPrior, ThetaPrior
+from kolmogorov.draws.gibbs import draw_hidden
+from kolmogorov.draws.likelihood import entries, kind_of
+from kolmogorov.draws.plan import Plan, nearest, on_grid
+from kolmogorov.draws.priors import (
+    DirichletPrior,
+    Features,
+    PsiPrior,
+    ThetaPrior,
+    redrawn_noise,
+    redrawn_noise_prior,
+)
 from kolmogorov.solvers.rows import residual_squares
 
-#: Random streams of a chain beside those of its users and items: its start, and its priors.
-START, PRIORS = 2, 3
+#: Random streams of a chain beside those of its users and items: its start, its priors, and ratings that are hidden.
+START, PRIORS, HIDDEN = 2, 3, 5
 #: How often a sweep goes over an item's levels. By judgement.
 ROUNDS = 2
-#: What a draw of one level takes, in multiplications, and the moves between a user's events, in observations; how rows
-#: are dealt to threads depends on it, no result does.
-_LEVEL_COST, _THETA_COST = 64, 400
+#: What a draw of one level takes, in multiplications, the moves between a user's events, in observations, and the draw
+#: of a hidden rating, in multiplications; how rows are dealt to threads depends on it, no result does.
+_LEVEL_COST, _THETA_COST, _ANSWER_COST = 64, 400, 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,17 +57,15 @@ class Sample:
 class ChainState:
     """One state of a chain. Arrays are never changed in place.
 
-    `noise`, the variance of each user's answers, has a prior with a `scale` and a `shape`. Where events are drawn
-    behind answers neither is used, and theta has a Dirichlet prior with `alpha` instead of `theta_prior`.
+    `noise`, the variance of each user's answers, has a prior with a `scale` and a `shape`, if it is drawn.
     """
 
     theta: Floats
     psi: Floats
     noise: Floats
     psi_prior: PsiPrior
-    theta_prior: ThetaPrior
+    theta_prior: ThetaPrior | DirichletPrior
     scale: float
-    alpha: Floats
     shape: float = 3.0
 
 
@@ -74,10 +79,10 @@ class Chain:
     noise_shape = 3.0
 
     def __init__(self, plan: Plan, table: Observations, features: Features, seed: int, dealer: Threads) -> None:
-        self.kind, self.n_events, self.levels = plan.kind, plan.n_events, plan.levels
+        self.kind = kind_of(plan.likelihood, plan.levels, plan.unobserved)
+        self.n_events, self.levels = plan.n_events, plan.levels
         self.concentration, self.unobserved = plan.concentration, plan.unobserved
         self.observations, self.features, self.seed, self.dealer = table, features, seed, dealer
-        self.psi_variance = self.kind.psi_variance
         self.noise_rate = 1.0 / (self.noise_shape * max(float(np.var(table.values)), 1e-4))
         rows = table.rows
         self.seen_users, self.seen_items = rows.counts > 0, table.columns.counts > 0
@@ -96,22 +101,48 @@ class Chain:
         """
         self.observations.rows.check_intact()
         rng, kind, levels = generator(self.seed, PRIORS, index), self.kind, self.levels
-        state, rows, columns = kind.told(self, state, index)
-
+        rows, columns = self.observations.rows, self.observations.columns
+        if kind.hidden:
+            rows, columns = self.hidden_ratings(state, index)
         prior = (state.psi_prior.centre, state.psi_prior.precision)
         draw = kind.psis(columns, state.theta, state.noise, prior, ROUNDS)
         costs = (_LEVEL_COST * self.n_events, 2 * len(levels))
         codes = self._drawn(draw, nearest(state.psi, levels), columns, index, ITEM_SIDE, costs)
         psi: Floats = levels[codes]
 
-        draw = kind.thetas(rows, psi, state.noise, kind.theta_prior(state))
+        draw = kind.thetas(rows, psi, state.noise, state.theta_prior.pull)
         theta = self._drawn(draw, state.theta, rows, index, USER_SIDE, (self.n_events**2, _THETA_COST))
 
-        state = kind.learned(self, replace(state, theta=theta, psi=psi), rows, index, rng, learning)
-        if not learning:
-            return state
-        psi_prior = state.psi_prior.learned(kind.positions[codes], self.seen_items, self.psi_variance, rng)
-        return replace(state, psi_prior=psi_prior)
+        state = replace(state, theta=theta, psi=psi)
+        if kind.noisy:
+            state = self._noise_drawn(state, rows, rng)
+        theta_prior, psi_prior = (
+            state.theta_prior.learned(theta, self.seen_users, rng, index, learning),
+            state.psi_prior,
+        )
+        if learning:
+            psi_prior = psi_prior.learned(kind.positions[codes], self.seen_items, kind.psi_variance, rng)
+        return replace(state, theta_prior=theta_prior, psi_prior=psi_prior)
+
+    def hidden_ratings(self, state: ChainState, index: int) -> tuple[View, View]:
+        """Draw the ratings behind all answers; return them by users and by items."""
+        rows, columns = self.observations.rows, self.observations.columns
+        ratings, seeds = np.empty(rows.values.size), self.row_seeds(index, HIDDEN + USER_SIDE)
+
+        def share(first: int, last: int) -> None:
+            draw_hidden(*entries(rows), state.theta, state.psi, seeds[first:last], first, last, ratings)
+
+        self.deal(share, rows, _ANSWER_COST + self.n_events)
+        return rows.with_values(ratings), columns.with_values(ratings[self.by_items])
+
+    def _noise_drawn(self, state: ChainState, rows: View, rng: np.random.Generator) -> ChainState:
+        """Draw the variances of the noise, and their prior."""
+        residual = self.residuals(state.theta, state.psi, rows)
+        noise = redrawn_noise(state.scale, state.shape, residual, self.mass, rng)
+        rate = self.noise_rate * self.noise_shape / state.shape
+        sums = float(np.log(noise).sum()), float((1.0 / noise).sum())
+        scale, shape = redrawn_noise_prior(state.shape, rate, noise.size, *sums, rng)
+        return replace(state, noise=noise, scale=scale, shape=shape)
 
     def _drawn(
         self, draw: Callable[..., None], now: NDArray[Any], view: View, index: int, side: int, costs: tuple[int, int]
@@ -142,13 +173,16 @@ class Chain:
         return squares
 
     def sample(self, state: ChainState) -> Sample:
-        """Return the model of a state."""
-        psi, noise = state.psi.astype(np.float32), state.noise.astype(np.float32)
-        return Sample(on_grid(state.theta), psi, noise, self.kind.numbers(state))
+        """Return the model of a state, with the usual deviation of the noise where that is drawn, and its shape."""
+        numbers = {"concentration": state.theta_prior.concentration}
+        if self.kind.noisy:
+            numbers |= {"noise": math.sqrt(state.scale / state.shape), "noise_shape": state.shape}
+        return Sample(on_grid(state.theta), state.psi.astype(np.float32), state.noise.astype(np.float32), numbers)
 
-    def first_theta_prior(self, concentration: float) -> ThetaPrior:
+    def first_theta_prior(self, concentration: float | None = None) -> ThetaPrior | DirichletPrior:
         """Return the prior of theta before anything is learned."""
-        return ThetaPrior.start(self.features.users, self.n_events, concentration, self.features.user_blocks)
+        given = self.concentration or concentration
+        return self.kind.theta_prior(self.features, self.n_events, given, self.concentration is not None)
 
     def first_psi_prior(self, mean: float) -> PsiPrior:
         """Return the prior of psi before anything is learned."""

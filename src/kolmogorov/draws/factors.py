@@ -20,9 +20,9 @@ from kolmogorov.data import Observations
 from kolmogorov.data.view import View
 from kolmogorov.descent.fitted import NOISE, entry_rows
 from kolmogorov.descent.problem import ITEM_SIDE, USER_SIDE
-from kolmogorov.draws.chain import Chain
+from kolmogorov.draws.chain import HIDDEN, Chain
 from kolmogorov.draws.gibbs import draw_hidden, normal
-from kolmogorov.draws.likelihood import HIDDEN, entries
+from kolmogorov.draws.likelihood import entries
 from kolmogorov.draws.plan import (
     DENSE,
     FEWEST_EVENTS,
@@ -122,7 +122,7 @@ class FactorChain:
         prior = replace(prior, precision=np.diag(precision))
         users = np.column_stack([np.ones(table.n_users), rng.standard_normal((table.n_users, size - 1))])
         # Of hidden ratings as wide a prior as that of psi: the factors of users become moves of a D-th of the simplex.
-        self.variance = chain.psi_variance / (size**2 if self.hidden else 1)
+        self.variance = chain.kind.psi_variance / (size**2 if self.hidden else 1)
         items = prior.centre if self.hidden else np.zeros((table.n_items, size))
         self.factors = Factors(users, items, prior, NOISE if self.hidden else noise)
         #: What factors are to explain, by users and by items.

@@ -16,13 +16,11 @@ FEW = 16
 #: Proposals after which a rejection sampler gives up. One in eight is accepted at the least, so that it is met only
 #: where bounds are no numbers, or so far off that their squares overflow.
 TRIES = 1000
-#: A level whose log weight is so far below the best is never drawn; its exponential, below 1e-17, need not be taken.
-_NEVER = -40.0
-_NOTHING = np.exp(_NEVER)
-#: Chances that are multiplied before a logarithm is taken: so many of the least do not vanish.
-PRODUCT_LENGTH = 16
-#: What is left of a chance when a difference of sums rounds to below 0.
-LEAST = 1e-12
+#: A level whose weight is so small a share of the best is never drawn.
+_NOTHING = np.exp(-40.0)
+#: What is left of a chance when a difference of sums rounds to below 0; and ratios of chances that are multiplied
+#: before a logarithm is taken: so many of the least do not vanish.
+LEAST, PRODUCT_LENGTH = 1e-12, 16
 _DEVIATION, _ROOT_PI = sqrt(NOISE), sqrt(pi)
 #: Answers that were given more often are told by the mean of their hidden ratings, drawn as a normal number: to the
 #: eye the same beyond a dozen. By judgement.
@@ -366,12 +364,12 @@ def draw_hidden(indptr, indices, answers, weights, own, others, seeds, first, la
 def draw_emissions(
     indptr, indices, answers, weights, theta, emission, position, centre, pull, codes, seeds, first, last, out
 ):
-    """Draw each item's level in each event given the others, the events behind the answers summed out.
+    """Draw for each item in which events it happens given the others, the events behind the answers summed out.
 
-    A psi has a normal prior at the levels' `position`, with the mean `centre` and the precision matrix `pull`.
+    `emission` are the chances of a no and of a yes where it does not, and where it does. A psi has a normal prior at
+    the two numbers of `position`, with the mean `centre` and the precision matrix `pull`.
     """
-    size, n_levels = theta.shape[1], len(emission)
-    weight, product = np.empty(n_levels), np.empty(n_levels)
+    size = theta.shape[1]
     for row in range(first, last):
         state = seeds[row - first]
         begin, n = indptr[row], indptr[row + 1] - indptr[row]
@@ -379,46 +377,34 @@ def draw_emissions(
         for d in range(size):
             out[row, d] = codes[row, d]
         for k in range(n):
+            answer = int(answers[begin + k] > 0.5)
             for d in range(size):
-                chance[k] += theta[indices[begin + k], d] * emission[out[row, d], answers[begin + k]]
+                chance[k] += theta[indices[begin + k], d] * emission[out[row, d], answer]
         for d in range(size):
-            slope, now = 0.0, out[row, d]
+            now, slope = out[row, d], 0.0
+            other = 1 - now
             for e in range(size):
                 slope -= pull[d, e] * (position[out[row, e]] - centre[row, e])
-            for m in range(n_levels):
-                step = position[m] - position[now]
-                weight[m] = step * (slope - 0.5 * pull[d, d] * step)
-            for m in range(n_levels):
-                product[m] = 1.0
+            step = position[other] - position[now]
+            gain, product = step * (slope - 0.5 * pull[d, d] * step), 1.0
             for k in range(n):
-                share, answer = theta[indices[begin + k], d], answers[begin + k]
-                without = chance[k] - share * emission[now, answer]
+                answer = int(answers[begin + k] > 0.5)
+                change = theta[indices[begin + k], d] * (emission[other, answer] - emission[now, answer])
+                ratio = max(chance[k] + change, LEAST) / max(chance[k], LEAST)
                 if weights.size:
-                    for m in range(n_levels):
-                        weight[m] += weights[begin + k] * np.log(max(without + share * emission[m, answer], LEAST))
+                    gain += weights[begin + k] * np.log(ratio)
                     continue
-                for m in range(n_levels):
-                    product[m] *= max(without + share * emission[m, answer], LEAST)
-                if k % PRODUCT_LENGTH == PRODUCT_LENGTH - 1 or k == n - 1:
-                    for m in range(n_levels):
-                        weight[m] += np.log(product[m])
-                        product[m] = 1.0
-            best = weight[0]
-            for m in range(1, n_levels):
-                best = max(best, weight[m])
-            total = 0.0
-            for m in range(n_levels):
-                below = weight[m] - best
-                if below > _NEVER:
-                    total += np.exp(below)
-                weight[m] = total
+                product *= ratio
+                if k % PRODUCT_LENGTH == PRODUCT_LENGTH - 1:
+                    gain += np.log(product)
+                    product = 1.0
+            gain += np.log(product)
+            odds = np.exp(gain if now == 0 else -gain)
             state, u = uniform(state)
-            place = 0
-            while place < n_levels - 1 and weight[place] < u * total:
-                place += 1
+            place = int(u * (1.0 + odds) > 1.0)
             if place != now:
                 for k in range(n):
-                    answer = answers[begin + k]
+                    answer = int(answers[begin + k] > 0.5)
                     chance[k] += theta[indices[begin + k], d] * (emission[place, answer] - emission[now, answer])
                 out[row, d] = place
 
@@ -434,11 +420,11 @@ def draw_emitted(indptr, indices, answers, weights, codes, emission, alpha, thet
     for row in range(first, last):
         state = seeds[row - first]
         for d in range(size):
-            count[d] = alpha[d]
+            count[d] = alpha[row, d]
         for k in range(indptr[row], indptr[row + 1]):
-            total = 0.0
+            total, answer = 0.0, int(answers[k] > 0.5)
             for d in range(size):
-                total += theta[row, d] * emission[codes[indices[k], d], answers[k]]
+                total += theta[row, d] * emission[codes[indices[k], d], answer]
                 weight[d] = total
             times = int(weights[k]) if weights.size else 1
             if times > FEW:
@@ -457,23 +443,3 @@ def draw_emitted(indptr, indices, answers, weights, codes, emission, alpha, thet
         for d in range(size):
             # All can be too small for a float where alpha is tiny and nothing was observed.
             out[row, d] = weight[d] / total if total > 0.0 else 1.0 / size
-
-
-@kernel
-def settle_emitted(indptr, indices, answers, weights, codes, emission, alpha, theta, seeds, kept, first, last, out):
-    """Draw thetas again and again, once for each of `seeds`, and return the means of the last `kept` draws.
-
-    The same seeds serve every row; `theta`, the start, is overwritten.
-    """
-    n = seeds.size
-    for row in range(first, last):
-        for d in range(theta.shape[1]):
-            out[row, d] = 0.0
-        for k in range(n):
-            # A row of theta is read before it is written.
-            draw_emitted(
-                indptr, indices, answers, weights, codes, emission, alpha, theta, seeds[k : k + 1], row, row + 1, theta
-            )
-            if k >= n - kept:
-                for d in range(theta.shape[1]):
-                    out[row, d] += theta[row, d] / kept

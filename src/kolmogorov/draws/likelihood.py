@@ -1,6 +1,6 @@
 """What a kind of answer means: how psis and thetas are drawn given it, what is expected, and how answers lie around it.
 
-Plans and posteriors have one of the three kinds (`kind_of`), and nothing else asks which it is. With `Gaussian` noise
+Chains and posteriors have one of the three kinds (`kind_of`), and nothing else asks which it is. With `Gaussian` noise
 an answer is theta_u . psi_i and a normal number whose variance is the user's own. With `HiddenRatings` a yes is such a
 rating above one half. With `DrawnEvents`, the paper's two levels of yes and no, an event is drawn from theta_u in which
 the item happens or not.
@@ -8,44 +8,26 @@ the item happens or not.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from math import erf, exp, pi, sqrt
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri, xlog1py, xlogy
 
 from kolmogorov._support.jit import kernel
-from kolmogorov._support.seeds import mixed, row_seeds
-from kolmogorov._support.threads import Threads
+from kolmogorov._support.seeds import mixed
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data.view import View
 from kolmogorov.descent.fitted import NOISE
-from kolmogorov.descent.problem import USER_SIDE
-from kolmogorov.draws.gibbs import (
-    chance_of_yes,
-    draw_emissions,
-    draw_emitted,
-    draw_hidden,
-    draw_psis,
-    draw_thetas,
-    settle_emitted,
-)
-from kolmogorov.draws.levels import NEARLY_SURE, middles, nearest
-from kolmogorov.draws.priors import redrawn_alpha, redrawn_noise, redrawn_noise_prior, stepped
-
-if TYPE_CHECKING:
-    from kolmogorov.draws.chain import Chain, ChainState
-    from kolmogorov.draws.posterior import Posterior
+from kolmogorov.draws.gibbs import chance_of_yes, draw_emissions, draw_emitted, draw_hidden, draw_psis, draw_thetas
+from kolmogorov.draws.plan import NEARLY_SURE, middles, nearest
+from kolmogorov.draws.priors import DirichletPrior, Features, ThetaPrior
 
 #: Draws rows first..last given where they are: (rows now, seeds of these rows, first, last, rows drawn).
 Draw = Callable[[Any, NDArray[np.uint64], int, int, Any], None]
-#: The random stream of hidden ratings by users, beside those of users, items, the start and the priors.
-HIDDEN = 5
 #: The chances of a no and of a yes at either level, and where these stand in the items' normal prior: by log odds.
 CHANCES = np.column_stack([1.0 - NEARLY_SURE, NEARLY_SURE])
 POSITION = 0.5 + (np.log(NEARLY_SURE) - np.log1p(-NEARLY_SURE)) / 8.0
@@ -55,11 +37,20 @@ _HALF, _SQRT_TWO_PI = sqrt(0.5), sqrt(2.0 * pi)
 _STEPS, _CLOSE = 60, 1e-5
 #: How often a sweep goes over the pairs of a user's events. By judgement.
 USER_ROUNDS = 2
-#: Rounds over the levels of a new item; sweeps over a new user for each draw, and how many of the last are averaged;
-#: the same where an event is drawn for every answer: from one event to another there is a longer way. By judgement.
-_NEW_ROUNDS, _NEW_SWEEPS, _NEW_ANSWER_SWEEPS = 12, (12, 8), (120, 80)
-#: Sweeps in which the Dirichlet prior of theta stays as it starts. By judgement.
-HELD = 30
+#: Rounds over the levels of a new item. By judgement.
+_NEW_ROUNDS = 12
+#: Theta's concentration before anything is known. By judgement: chains forget it.
+_CONCENTRATION = 30.0
+
+
+class Said(Protocol):
+    """What draws say of pairs: on average, and one by one, beside how far answers lie from it."""
+
+    def at_rows(self, users: Rows, items: Rows) -> Floats:  # noqa: D102
+        ...
+
+    def dealt(self, users: Rows, items: Rows, work: Callable[[slice, Floats, Floats], None]) -> None:  # noqa: D102
+        ...
 
 
 def kind_of(likelihood: str, levels: Floats, unobserved: float) -> Gaussian:
@@ -88,8 +79,12 @@ class Gaussian:
 
     #: Whether what a draw says is a rating behind yes and no, and not what is expected.
     hidden: ClassVar[bool] = False
+    #: Whether every user's answers have a noise of their own, which is drawn.
+    noisy: ClassVar[bool] = True
     #: Sweeps over a new item for each draw, and rounds over its levels in each.
     new_item_rounds: ClassVar[tuple[int, int]] = (1, _NEW_ROUNDS)
+    #: Sweeps over a new user for each draw, and how many of the last are averaged. By judgement.
+    new_user_sweeps: ClassVar[tuple[int, int]] = (12, 8)
 
     def __init__(self, levels: Floats, unobserved: float) -> None:
         self.levels, self.unobserved = levels, unobserved
@@ -100,14 +95,6 @@ class Gaussian:
         self.psi_variance = 0.1 if unobserved else 0.01
 
     # --- conditional draws ------------------------------------------------------------------------------------------
-
-    def entering(self, view: View) -> View:
-        """Return answers as draws take them."""
-        return view
-
-    def told(self, chain: Chain, state: ChainState, index: int) -> tuple[ChainState, View, View]:
-        """Return what psis and thetas are to explain in a sweep, by users and by items: the answers as they are."""
-        return state, self.entering(chain.observations.rows), self.entering(chain.observations.columns)
 
     def psis(self, view: View, theta: Floats, noise: Floats, prior: tuple[Floats, Floats], rounds: int) -> Draw:
         """Return how items, as numbers of levels, are drawn given thetas and a prior: their means and its precision."""
@@ -133,55 +120,12 @@ class Gaussian:
         """Return the inverse variances of users' answers."""
         return 1.0 / noise
 
-    def theta_prior(self, state: ChainState) -> tuple[float, Floats]:
-        """Return the concentration of thetas and their centres."""
-        return state.theta_prior.concentration, state.theta_prior.centre
-
-    def learned(
-        self, chain: Chain, state: ChainState, rows: View, index: int, rng: np.random.Generator, learning: bool
-    ) -> ChainState:
-        """Draw the noise given the rest, and while `learning` the prior of theta."""
-        state, prior = self._noise_drawn(chain, state, rows, rng), state.theta_prior
-        if learning:
-            # Where only yes is recorded the pattern is the answers, and would be believed beside them.
-            prior = (prior.located if self.unobserved else prior.shrunk)(state.theta, chain.seen_users)
-            if chain.concentration is None:
-                prior = stepped(prior, state.theta, chain.seen_users, rng)
-        return replace(state, theta_prior=prior)
-
-    def _noise_drawn(self, chain: Chain, state: ChainState, rows: View, rng: np.random.Generator) -> ChainState:
-        """Draw the variances of the noise, and their prior."""
-        residual = chain.residuals(state.theta, state.psi, rows)
-        noise = redrawn_noise(state.scale, state.shape, residual, chain.mass, rng)
-        rate = chain.noise_rate * chain.noise_shape / state.shape
-        sums = float(np.log(noise).sum()), float((1.0 / noise).sum())
-        scale, shape = redrawn_noise_prior(state.shape, rate, noise.size, *sums, rng)
-        return replace(state, noise=noise, scale=scale, shape=shape)
-
-    def numbers(self, state: ChainState) -> dict[str, float]:
-        """Return the concentration of theta, fixed after burn-in, the usual deviation of the noise, and its shape."""
-        usual = math.sqrt(state.scale / state.shape)
-        return {"concentration": state.theta_prior.concentration, "noise": usual, "noise_shape": state.shape}
-
-    def settled_thetas(
-        self, k: int, view: View, psi: Floats, noise: float, prior: tuple[float, Floats], dealer: Threads
-    ) -> Floats:
-        """Draw new users given the k-th draw again and again, from their centre on; return the mean of the last."""
-        (concentration, centre), (sweeps, kept) = prior, _NEW_SWEEPS
-        around = np.tile(centre, (view.counts.size, 1))
-        draw = self.behind(self.thetas, view, psi, np.full(len(around), noise), (concentration, around))
-        total = np.zeros_like(around)
-
-        def share(first: int, last: int) -> None:
-            theta, out = around.copy(), np.empty_like(total)
-            for index in range(sweeps):
-                draw(theta, same_seeds(k, index, USER_SIDE, last - first), first, last, out)
-                theta[first:last] = out[first:last]
-                if index >= sweeps - kept:
-                    total[first:last] += theta[first:last] / kept
-
-        dealer.deal(share, len(around), centre.size**2)
-        return total
+    def theta_prior(
+        self, features: Features, n_events: int, concentration: float | None, fixed: bool
+    ) -> ThetaPrior | DirichletPrior:
+        """Return the prior of thetas before anything is learned."""
+        beside = {"blocks": features.user_blocks, "only_yes": self.unobserved > 0.0, "fixed": fixed}
+        return ThetaPrior.start(features.users, n_events, concentration or _CONCENTRATION, **beside)
 
     # --- what is expected, and how answers lie around it --------------------------------------------------------------
 
@@ -189,13 +133,13 @@ class Gaussian:
         """Return what answers are expected of what draws say."""
         return said
 
-    def shares(self, posterior: Posterior, users: Rows, items: Rows, points: Floats) -> Floats:
+    def shares(self, draws: Said, users: Rows, items: Rows, points: Floats) -> Floats:
         """Return the probability of each rating: with normal noise that of being nearest to it."""
         out, cuts = np.zeros((users.size, points.size)), middles(points)
-        posterior.dealt(users, items, lambda part, said, spread: answer_shares(said, spread, cuts, out[part]))
+        draws.dealt(users, items, lambda part, said, spread: answer_shares(said, spread, cuts, out[part]))
         return out
 
-    def interval(self, posterior: Posterior, users: Rows, items: Rows, tails: tuple[float, float]) -> Floats:
+    def interval(self, draws: Said, users: Rows, items: Rows, tails: tuple[float, float]) -> Floats:
         """Return two quantiles of the normals around what every draw says; float64[2, n]."""
         ends = np.empty((2, users.size))
 
@@ -203,7 +147,7 @@ class Gaussian:
             for tail, end in zip(tails, ends, strict=True):
                 mixture_quantile(np.clip(said, 0.0, 1.0), spread, tail, float(ndtri(tail)), end[part])
 
-        posterior.dealt(users, items, work)
+        draws.dealt(users, items, work)
         return np.clip(ends, 0.0, 1.0)
 
     def log_density(self, said: Floats, deviation: Floats, answers: Floats) -> Floats:
@@ -220,20 +164,17 @@ class Gaussian:
 class YesNo(Gaussian):
     """What both kinds of yes and no have in common: answers are told by their chance."""
 
+    noisy: ClassVar[bool] = False
     new_item_rounds: ClassVar[tuple[int, int]] = (_NEW_ROUNDS, 1)
 
-    def numbers(self, state: ChainState) -> dict[str, float]:
-        """Return the concentration of theta."""
-        return {"concentration": state.theta_prior.concentration}
-
-    def shares(self, posterior: Posterior, users: Rows, items: Rows, points: Floats) -> Floats:
+    def shares(self, draws: Said, users: Rows, items: Rows, points: Floats) -> Floats:
         """Return the probability of either answer."""
-        chance = posterior.at_rows(users, items)
+        chance = draws.at_rows(users, items)
         return np.column_stack([1.0 - chance, chance])
 
-    def interval(self, posterior: Posterior, users: Rows, items: Rows, tails: tuple[float, float]) -> Floats:
+    def interval(self, draws: Said, users: Rows, items: Rows, tails: tuple[float, float]) -> Floats:
         """Return two quantiles, which are 0 or 1."""
-        chance = posterior.at_rows(users, items)
+        chance = draws.at_rows(users, items)
         return np.array([chance > 1.0 - tails[0], chance >= tails[0]]).astype(np.float64)
 
     def log_density(self, said: Floats, deviation: Floats, answers: Floats) -> Floats:
@@ -259,20 +200,10 @@ class HiddenRatings(YesNo):
         # Nothing bounds ratings that are hidden.
         self.psi_variance = 0.5
 
-    def told(self, chain: Chain, state: ChainState, index: int) -> tuple[ChainState, View, View]:
-        """Draw the ratings behind all answers."""
-        rows, columns = chain.observations.rows, chain.observations.columns
-        ratings, seeds = np.empty(rows.values.size), chain.row_seeds(index, HIDDEN + USER_SIDE)
-        draw = partial(draw_hidden, *entries(rows), state.theta, state.psi)
-        chain.deal(lambda first, last: draw(seeds[first:last], first, last, ratings), rows, 64 + chain.n_events)
-        by_items = View(columns.indptr, columns.indices, ratings[chain.by_items], columns.weights)
-        state = replace(state, noise=np.full(len(state.theta), NOISE))
-        return state, View(rows.indptr, rows.indices, ratings, rows.weights), by_items
-
     def behind(self, of: Callable[..., Draw], view: View, others: Floats, *given: Any) -> Draw:
         """Return how new rows are drawn, each time with the ratings behind their answers."""
         ratings = np.empty(view.values.size)
-        inner = of(View(view.indptr, view.indices, ratings[:], view.weights), others, *given)
+        inner = of(view.with_values(ratings[:]), others, *given)
 
         def draw(now: Any, seeds: NDArray[np.uint64], first: int, last: int, out: Any) -> None:
             # Items come as numbers of levels.
@@ -283,12 +214,8 @@ class HiddenRatings(YesNo):
         return draw
 
     def precision(self, noise: Floats) -> Floats:
-        """Return the same for all."""
+        """Return the same for all: what is hidden has no scale of its own."""
         return np.full(len(noise), 1.0 / NOISE)
-
-    def _noise_drawn(self, chain: Chain, state: ChainState, rows: View, rng: np.random.Generator) -> ChainState:
-        """Leave the noise as it is: what is hidden has no scale of its own."""
-        return state
 
     def expected(self, said: Floats) -> Floats:
         """Return the chances of a yes."""
@@ -296,19 +223,14 @@ class HiddenRatings(YesNo):
 
 
 class DrawnEvents(YesNo):
-    """Of each answer an event is drawn from theta_u, in which the item happens or not: nearly surely a yes, or a no.
+    """Of each answer an event is drawn from theta_u, in which the item happens or not: nearly surely a yes, or a no."""
 
-    Thetas have a Dirichlet prior with the parameters `alpha`.
-    """
+    #: From one event to another there is a long way.
+    new_user_sweeps: ClassVar[tuple[int, int]] = (120, 80)
 
     def __init__(self, levels: Floats, unobserved: float) -> None:
         super().__init__(levels, unobserved)
         self.positions, self.psi_variance = POSITION, 0.1
-
-    def entering(self, view: View) -> View:
-        """Return answers as 0 and 1."""
-        answers: Any = (view.values > 0.5).astype(np.uint8)
-        return View(view.indptr, view.indices, answers, view.weights)
 
     def psis(self, view: View, theta: Floats, noise: Floats, prior: tuple[Floats, Floats], rounds: int) -> Draw:
         """Return how items are drawn, the events behind the answers summed out."""
@@ -319,36 +241,11 @@ class DrawnEvents(YesNo):
         total, mean = prior
         return partial(draw_emitted, *entries(view), nearest(psi, self.levels), CHANCES, total * mean)
 
-    def theta_prior(self, state: ChainState) -> tuple[float, Floats]:
-        """Return the Dirichlet's parameters, as one part."""
-        return 1.0, state.alpha
-
-    def numbers(self, state: ChainState) -> dict[str, float]:
-        """Return the concentration of theta: the sum of its Dirichlet prior's parameters."""
-        return {"concentration": float(state.alpha.sum())}
-
-    def learned(
-        self, chain: Chain, state: ChainState, rows: View, index: int, rng: np.random.Generator, learning: bool
-    ) -> ChainState:
-        """Draw alpha. At first users are alike because events are; learned from that, alpha would keep them so."""
-        if learning and index <= HELD:
-            return state
-        return replace(state, alpha=redrawn_alpha(state.alpha, state.theta[chain.seen_users], rng))
-
-    def settled_thetas(
-        self, k: int, view: View, psi: Floats, noise: float, prior: tuple[float, Floats], dealer: Threads
-    ) -> Floats:
-        """Draw new users given the k-th draw again and again: from one event to another there is a long way."""
-        (total, mean), (sweeps, kept) = prior, _NEW_ANSWER_SWEEPS
-        seeds = row_seeds(k, 0, USER_SIDE, np.arange(sweeps))
-        theta = np.tile(mean, (view.counts.size, 1))
-        found = np.empty_like(theta)
-        draw = partial(settle_emitted, *entries(view), nearest(psi, self.levels), CHANCES, total * mean, theta, seeds)
-        dealer.deal(lambda *some: draw(kept, *some, found), len(theta), 1, view.indptr, 16 * sweeps * mean.size)
-        return found
-
-
-# --- tables and seeds -------------------------------------------------------------------------------------------------
+    def theta_prior(
+        self, features: Features, n_events: int, concentration: float | None, fixed: bool
+    ) -> ThetaPrior | DirichletPrior:
+        """Return an even Dirichlet prior."""
+        return DirichletPrior(np.full(n_events, (concentration or n_events) / n_events), len(features.users))
 
 
 def entries(view: View) -> tuple[Any, ...]:
@@ -363,11 +260,6 @@ def corrected(view: View, unobserved: float) -> tuple[Any, ...]:
     weights = view.weights if view.weights.size else np.ones_like(view.values)
     left = weights - unobserved
     return view.indptr, view.indices, view.values * weights / left, left
-
-
-def same_seeds(draw: int, sweep: int, side: int, n: int) -> NDArray[np.uint64]:
-    """Return the same seed for every row: where a new row stands among others must not matter."""
-    return np.repeat(row_seeds(draw, sweep, side, np.zeros(1, dtype=np.int64)), n)
 
 
 # --- kernels ----------------------------------------------------------------------------------------------------------

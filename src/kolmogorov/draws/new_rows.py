@@ -13,37 +13,55 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kolmogorov._support.seeds import row_seeds
 from kolmogorov._support.threads import Threads, one_blas_thread
-from kolmogorov._support.typing import Floats, Rows
+from kolmogorov._support.typing import Floats, Rows, Seeds
 from kolmogorov.data.attributes import Attributes, Newcomers, TableAttributes
 from kolmogorov.data.changes import with_ids
 from kolmogorov.data.view import View
 from kolmogorov.data.vocabulary import Vocabulary
 from kolmogorov.descent.attributes import Attributed, carried, moved_rows
-from kolmogorov.descent.problem import ITEM_SIDE
-from kolmogorov.draws.levels import nearest
-from kolmogorov.draws.likelihood import same_seeds
-from kolmogorov.draws.posterior import Posterior, on_grid
+from kolmogorov.descent.problem import ITEM_SIDE, USER_SIDE
+from kolmogorov.draws.likelihood import Draw
+from kolmogorov.draws.plan import nearest, on_grid
+from kolmogorov.draws.posterior import Posterior
 from kolmogorov.draws.priors import shrunk_slopes, usual_precision
 
 
 def new_thetas(posterior: Posterior, view: View, n_jobs: int | None) -> Floats:
     """Return thetas for the rows of `view`, whose partners are the model's items: all draws side by side.
 
-    For each draw a row is drawn some times given that draw's psis, and the mean of the last ones is taken. A row
-    without entries gets the population's.
+    For each draw a row is drawn some times given that draw's psis, from the population on, and the mean of the last
+    ones is taken. A row without entries gets the population's.
     """
-    parts, kind = [], posterior.kind
-    answers = kind.entering(view)
+    kind, parts = posterior.kind, []
+    sweeps, kept = kind.new_user_sweeps
     with one_blas_thread(), Threads(n_jobs) as dealer:
         for k in range(posterior.n_draws):
             population = posterior.theta[k, posterior.user_seen].mean(axis=0, dtype=np.float64)
-            prior = (concentration(posterior, k, population), population)
-            psi, noise = posterior.psi[k].astype(np.float64), float(posterior.noise[k].mean())
-            theta = kind.settled_thetas(k, answers, psi, noise, prior, dealer)
+            start = np.tile(population, (view.counts.size, 1))
+            psi, noise = posterior.psi[k].astype(np.float64), np.full(len(start), float(posterior.noise[k].mean()))
+            draw = kind.behind(kind.thetas, view, psi, noise, (concentration(posterior, k, population), start))
+            theta = _settled(draw, start, _same_seeds(k, sweeps, USER_SIDE), kept, dealer)
             theta[view.counts == 0] = population / population.sum()
             parts.append(theta / posterior.n_draws)
     return np.concatenate(parts, axis=1)
+
+
+def _settled(draw: Draw, start: Floats, seeds: Seeds, kept: int, dealer: Threads) -> Floats:
+    """Draw rows once for each seed; return the mean of as many of the last draws as are to be kept."""
+    total = np.zeros_like(start)
+
+    def share(first: int, last: int) -> None:
+        theta, out = start.copy(), np.empty_like(start)
+        for index, seed in enumerate(seeds):
+            draw(theta, np.full(last - first, seed), first, last, out)
+            theta[first:last] = out[first:last]
+            if index >= len(seeds) - kept:
+                total[first:last] += theta[first:last] / kept
+
+    dealer.deal(share, len(start), start.shape[1] ** 2)
+    return total
 
 
 def concentration(posterior: Posterior, k: int, population: Floats) -> float:
@@ -61,7 +79,7 @@ def new_psis(posterior: Posterior, view: View) -> NDArray[Any]:
     Before its ratings are looked at, a new item is what the items known are on average, as far off as these are.
     """
     found, n, kind, levels = [], view.counts.size, posterior.kind, posterior.levels
-    answers, position, (sweeps, rounds) = kind.entering(view), kind.positions, kind.new_item_rounds
+    position, (sweeps, rounds) = kind.positions, kind.new_item_rounds
     with one_blas_thread():
         for k in range(posterior.n_draws):
             known = position[nearest(posterior.psi[k], levels)[posterior.item_seen]]
@@ -69,14 +87,19 @@ def new_psis(posterior: Posterior, view: View) -> NDArray[Any]:
             precision = usual_precision(known - mean, kind.psi_variance)
             theta, noise = (part[k].astype(np.float64) for part in (posterior.theta, posterior.noise))
             prior = (np.tile(mean, (n, 1)), precision)
-            draw = kind.behind(kind.psis, answers, theta, noise, prior, rounds)
+            draw = kind.behind(kind.psis, view, theta, noise, prior, rounds)
             codes = nearest(prior[0], position)
-            for index in range(sweeps):
+            for seed in _same_seeds(k, sweeps, ITEM_SIDE):
                 fresh = np.empty_like(codes)
-                draw(codes, same_seeds(k, index, ITEM_SIDE, n), 0, n, fresh)
+                draw(codes, np.full(n, seed), 0, n, fresh)
                 codes = fresh
             found.append(levels[codes].astype(np.float32))
     return np.concatenate(found, axis=1)
+
+
+def _same_seeds(draw: int, sweeps: int, side: int) -> Seeds:
+    """Return a seed for each sweep, the same for every row: where a new row stands among others must not matter."""
+    return row_seeds(draw, np.arange(sweeps), side, np.zeros(1, dtype=np.int64))
 
 
 # --- rows of which attributes are all that is known -------------------------------------------------------------------

@@ -25,8 +25,8 @@ from kolmogorov.data import Observations
 from kolmogorov.descent.attributes import Attributed, Side, with_centres
 from kolmogorov.descent.files import TRAINING, Arrays, Parts, Schema, count, restored_training, stored_training
 from kolmogorov.descent.fitted import Factors, Trained, overlap
-from kolmogorov.draws.levels import FURTHEST_LEVEL, MOST_LEVELS, NEARLY_SURE, are_levels, nearest
 from kolmogorov.draws.likelihood import Gaussian, draw_products, kind_of
+from kolmogorov.draws.plan import FURTHEST_LEVEL, MOST_LEVELS, NEARLY_SURE, STEPS, nearest
 from kolmogorov.errors import InvariantError
 
 #: Numbers of draws times all items that one thread goes through before others could have begun; by judgement, as all
@@ -35,8 +35,6 @@ from kolmogorov.errors import InvariantError
 _MANY, _ITEM_ENTRIES, _SOME = 1 << 22, 1 << 9, 8
 #: Pairs of users and items at which draws are compared.
 _PAIRS = 1_000
-#: Of the grid, from 0 to 1: the finest power of two that two bytes hold.
-STEPS = 1 << 15
 #: Pairs times draws held at once: 32 MB.
 _BLOCK = 1 << 22
 #: Pairs whose smallest draws are sought at once: some kilobytes, which the nearest cache holds.
@@ -281,7 +279,7 @@ class Posterior(Trained):
         meta, arrays = stored_training(self.training)
         meta |= {"n_chains": self.n_chains, "likelihood": self.likelihood, "unobserved": self.unobserved}
         arrays |= {
-            "theta": packed_thetas(self.theta),
+            "theta": np.rint(self.theta * np.float32(STEPS)).astype(np.uint16),
             "psi": nearest(self.psi, self.levels),
             "levels": self.levels,
             "noise": self.noise,
@@ -306,7 +304,7 @@ class Posterior(Trained):
             raise InvariantError("psi holds a number that stands for no level")
         prefix = "prior_"
         return cls(
-            theta=unpacked_thetas(arrays["theta"]),
+            theta=arrays["theta"].astype(np.float32) / np.float32(STEPS),
             psi=levels.astype(np.float32)[codes],
             noise=arrays["noise"],
             n_chains=count(meta["n_chains"]),
@@ -353,40 +351,11 @@ class Posterior(Trained):
 
 
 def check_levels(levels: NDArray[Any]) -> None:
-    """Raise `InvariantError` where an array holds no levels of draws."""
-    if levels.dtype != np.float64 or not are_levels(levels):
+    """Raise `InvariantError` where an array holds no levels of draws: increasing, not too many, not too far away."""
+    shaped = levels.dtype == np.float64 and levels.ndim == 1 and 2 <= levels.size <= MOST_LEVELS
+    if not shaped or not (np.abs(levels) <= FURTHEST_LEVEL).all() or not (np.diff(levels) > 0.0).all():
         reach = f"between -{FURTHEST_LEVEL:g} and {FURTHEST_LEVEL:g}"
         raise InvariantError(f"the levels must be 2 to {MOST_LEVELS} increasing numbers {reach}")
-
-
-# --- thetas on a grid, in multiples of 2**-15, which two bytes hold exactly and which still sum to 1 ------------------
-
-
-def on_grid(theta: Floats) -> NDArray[np.float32]:
-    """Round distributions so that each still sums to 1: what is left over goes to the largest remainders.
-
-    Examples
-    --------
-    >>> bool((on_grid(np.array([[0.1, 0.2, 0.7]])).sum(axis=1) == 1.0).all())
-    True
-    """
-    # Of arrays on a GPU as well, whose functions NumPy's call.
-    scaled = theta.astype(np.float64) * STEPS
-    whole = np.floor(scaled)
-    missing = np.rint(STEPS - whole.sum(axis=1)).astype(np.int64)
-    rank = np.argsort(np.argsort(whole - scaled, axis=1, kind="stable"), axis=1, kind="stable")
-    whole += rank < missing[:, None]
-    return (whole / STEPS).astype(np.float32)
-
-
-def packed_thetas(theta: NDArray[np.float32]) -> NDArray[np.uint16]:
-    """Return thetas of the grid as counts of its steps, for a file."""
-    return np.rint(theta * np.float32(STEPS)).astype(np.uint16)
-
-
-def unpacked_thetas(counts: NDArray[np.uint16]) -> NDArray[np.float32]:
-    """Undo `packed_thetas`."""
-    return counts.astype(np.float32) / np.float32(STEPS)
 
 
 # --- intervals: between which numbers a probability, or a new answer, lies --------------------------------------------

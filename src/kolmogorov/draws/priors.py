@@ -68,6 +68,8 @@ _NOTHING = 1e-6
 #: alpha_d ~ Exponential(rate), wide, and sizes of its proposals on the log scale, each used once a sweep: long ones for
 #: few users, short ones for many. By judgement.
 _ALPHA_RATE, _ALPHA_STEPS = 0.1, (2.0, 0.5, 0.12, 0.03)
+#: The least alpha where chains are taken up, and sweeps of burn-in in which alpha stays as it starts. By judgement.
+_LEAST_ALPHA, HELD = 1e-6, 30
 
 
 # --- features ---------------------------------------------------------------------------------------------------------
@@ -184,10 +186,11 @@ def shrunk_slopes(gram: Floats, moment: Floats, total: float, n_rows: float, blo
 class ThetaPrior:
     """theta_u ~ Normal(mean + features_u . slopes, 1 / concentration), restricted to the simplex.
 
-    The three are learned during burn-in and fixed after it, by each chain for itself: what a chain keeps are draws from
-    one posterior. Features say with which items a user was observed, whatever was answered, and the last of them, in
-    `blocks`, which attributes a user has. By `prior_draws`, float64[n, D], which come from the prior itself for the
-    first users, the concentration is learned.
+    The three are learned during burn-in and fixed after it, by each chain for itself. Features say with which items a
+    user was observed, whatever was answered, and the last of them, in `blocks`, which attributes a user has. Where only
+    yes is recorded (`only_yes`) the pattern is the answers, and would be believed beside them if its slopes were not
+    shrunk as usual. The concentration, unless it is `fixed`, is learned by `prior_draws`, float64[n, D], which come
+    from the prior itself for the first users.
     """
 
     features: Floats
@@ -196,59 +199,64 @@ class ThetaPrior:
     concentration: float
     prior_draws: Floats
     blocks: Blocks = ()
+    only_yes: bool = False
+    fixed: bool = False
 
     @classmethod
-    def start(cls, features: Floats, n_events: int, concentration: float, blocks: Blocks = ()) -> ThetaPrior:
+    def start(cls, features: Floats, n_events: int, concentration: float, **given: Any) -> ThetaPrior:
         """Begin with equal events for all."""
         mean = np.full(n_events, 1.0 / n_events)
         prior_draws = np.tile(mean, (PRIOR_DRAWS, 1))
-        return cls(features, mean, np.zeros((features.shape[1], n_events)), concentration, prior_draws, blocks)
+        return cls(features, mean, np.zeros((features.shape[1], n_events)), concentration, prior_draws, **given)
 
     @property
     def centre(self) -> Floats:
         """The mean of each user; float64[n_users, D]."""
         return self.mean + self.features @ self.slopes
 
-    def located(self, theta: Floats, seen: NDArray[np.bool_]) -> ThetaPrior:
-        """Fit mean and slopes to the thetas of the users observed."""
-        mean = theta[seen].mean(axis=0)
-        known = self.features[seen]
-        ridge = PATTERN_RIDGE * np.eye(known.shape[1])
-        slopes = np.linalg.solve(known.T @ known + ridge, known.T @ (theta[seen] - mean))
-        return replace(self, mean=mean, slopes=slopes)
+    @property
+    def pull(self) -> tuple[float, Floats]:
+        """How strongly, and to where, thetas are drawn."""
+        return self.concentration, self.centre
 
-    def shrunk(self, theta: Floats, seen: NDArray[np.bool_]) -> ThetaPrior:
-        """Fit mean and slopes as `located` does, with the ridges that make the thetas likely."""
+    def fitted(self, theta: Floats, seen: NDArray[np.bool_]) -> ThetaPrior:
+        """Fit mean and slopes to the thetas of the users observed, with the ridges that make these likely."""
         known, mean = self.features[seen], theta[seen].mean(axis=0)
-        apart = theta[seen] - mean
-        slopes = np.zeros_like(self.slopes)
-        if slopes.size:
-            gram, moment, total = known.T @ known, known.T @ apart, float((apart**2).sum())
-            slopes, _ = shrunk_slopes(gram, moment, total, len(apart), self.blocks)
+        apart, slopes = theta[seen] - mean, self.slopes
+        gram, moment = known.T @ known, known.T @ apart
+        if self.only_yes:
+            slopes = np.linalg.solve(gram + PATTERN_RIDGE * np.eye(len(gram)), moment)
+        elif slopes.size:
+            slopes, _ = shrunk_slopes(gram, moment, float((apart**2).sum()), len(apart), self.blocks)
         return replace(self, mean=mean, slopes=slopes)
 
+    def learned(
+        self, theta: Floats, seen: NDArray[np.bool_], rng: np.random.Generator, index: int, learning: bool
+    ) -> ThetaPrior:
+        """Return the prior after a sweep."""
+        if not learning:
+            return self
+        prior = self.fitted(theta, seen)
+        return prior if self.fixed else prior.stepped(theta, seen, rng)
 
-# --- how tightly thetas lie around their centres, although the normalising constant is unknown ------------------------
+    def stepped(self, theta: Floats, seen: NDArray[np.bool_], rng: np.random.Generator) -> ThetaPrior:
+        """Take one scoring step for the logarithm of the concentration, although the normalising constant is unknown.
 
-
-def stepped(prior: ThetaPrior, theta: Floats, seen: NDArray[np.bool_], rng: np.random.Generator) -> ThetaPrior:
-    """Take one scoring step for the logarithm of the concentration, given thetas of all users.
-
-    Its slope is how much closer thetas lie to their centres than draws from the prior do, its information the variance
-    of those draws' distances: on the simplex a step that is right for a normal distribution is far too short where the
-    edges and not the concentration hold thetas together.
-    """
-    n, pull, centre = len(prior.prior_draws), prior.concentration, prior.centre
-    who, drawn = np.resize(np.flatnonzero(seen), n), np.empty_like(prior.prior_draws)
-    seeds = rng.integers(2**63, size=n).astype(np.uint64)
-    # They are thetas of users without answers.
-    none = View(np.zeros(n + 1, np.int64), np.empty(0, np.int32), np.empty(0), np.empty(0))
-    nothing = (none.indptr, none.indices, none.values, none.weights, np.ones(n), np.zeros((0, centre.shape[1])))
-    draw_thetas(*nothing, np.empty((0, 0)), pull, centre[who], 2, prior.prior_draws, seeds, 0, n, drawn)
-    usual = ((drawn - centre[who]) ** 2).sum(axis=1)
-    found = float(((theta[seen] - centre[seen]) ** 2).sum(axis=1).mean())
-    concentration = scored(pull, int(seen.sum()), found, float(usual.mean()), float(usual.var()))
-    return replace(prior, prior_draws=drawn, concentration=concentration)
+        Its slope is how much closer thetas lie to their centres than draws from the prior do, its information the
+        variance of those draws' distances: on the simplex a step that is right for a normal distribution is far too
+        short where the edges and not the concentration hold thetas together.
+        """
+        n, pull, centre = len(self.prior_draws), self.concentration, self.centre
+        who, drawn = np.resize(np.flatnonzero(seen), n), np.empty_like(self.prior_draws)
+        seeds = rng.integers(2**63, size=n).astype(np.uint64)
+        # They are thetas of users without answers.
+        none = View(np.zeros(n + 1, np.int64), np.empty(0, np.int32), np.empty(0), np.empty(0))
+        nothing = (none.indptr, none.indices, none.values, none.weights, np.ones(n), np.zeros((0, centre.shape[1])))
+        draw_thetas(*nothing, np.empty((0, 0)), pull, centre[who], 2, self.prior_draws, seeds, 0, n, drawn)
+        usual = ((drawn - centre[who]) ** 2).sum(axis=1)
+        found = float(((theta[seen] - centre[seen]) ** 2).sum(axis=1).mean())
+        concentration = scored(pull, int(seen.sum()), found, float(usual.mean()), float(usual.var()))
+        return replace(self, prior_draws=drawn, concentration=concentration)
 
 
 def scored(pull: float, n: int, found: float, usual: float, variance: float) -> float:
@@ -257,6 +265,59 @@ def scored(pull: float, n: int, found: float, usual: float, variance: float) -> 
     slope = n * 0.5 * pull * (usual - found) + (_USUAL_CONCENTRATION - math.log(pull)) * _CONCENTRATION_SPREAD**-2
     step = min(max(slope / information, -_LARGEST_STEP), _LARGEST_STEP)
     return min(max(pull * math.exp(step), _LEAST), _MOST)
+
+
+@dataclass(frozen=True, eq=False)
+class DirichletPrior:
+    """theta_u ~ Dirichlet(alpha), alpha_d ~ Exponential, of as many users; where an event is drawn for every answer."""
+
+    alpha: Floats
+    n_users: int
+
+    @property
+    def concentration(self) -> float:
+        """How tightly thetas lie around their mean."""
+        return float(self.alpha.sum())
+
+    @property
+    def pull(self) -> tuple[float, Floats]:
+        """How strongly, and to where, thetas are drawn: the product of the two is alpha of every user."""
+        return 1.0, np.tile(self.alpha, (self.n_users, 1))
+
+    def fitted(self, theta: Floats, seen: NDArray[np.bool_]) -> DirichletPrior:
+        """Fit the mean to the thetas of the users observed."""
+        return replace(self, alpha=np.maximum(self.concentration * theta[seen].mean(axis=0), _LEAST_ALPHA))
+
+    def learned(
+        self, theta: Floats, seen: NDArray[np.bool_], rng: np.random.Generator, index: int, learning: bool
+    ) -> DirichletPrior:
+        """Take Metropolis steps for alpha given the thetas of the users observed, which enter by their logarithms.
+
+        Each alpha_d moves, and then all of them by one factor; the last terms are the Jacobians of steps on the log
+        scale. At first users are alike because events are; learned from that, alpha would keep them so.
+        """
+        if learning and index <= HELD:
+            return self
+        logs = np.log(np.maximum(theta[seen], 1e-300)).sum(axis=0).tolist()
+        n, now = int(seen.sum()), self.alpha.tolist()
+        for step in _ALPHA_STEPS:
+            total = sum(now)
+            for d, old in enumerate(now):
+                new = old * math.exp(step * rng.standard_normal())
+                change = n * (math.lgamma(total + new - old) - math.lgamma(total) - math.lgamma(new) + math.lgamma(old))
+                change += (new - old) * (logs[d] - _ALPHA_RATE) + math.log(new / old)
+                if math.log(rng.random()) < change:
+                    now[d] = new
+                    total += new - old
+            total = sum(now)
+            factor = math.exp(step * rng.standard_normal())
+            change = n * (math.lgamma(factor * total) - math.lgamma(total)) + len(now) * math.log(factor)
+            for old, log in zip(now, logs, strict=True):
+                left = n * (math.lgamma(old) - math.lgamma(factor * old))
+                change += left + (factor - 1.0) * old * (log - _ALPHA_RATE)
+            if math.log(rng.random()) < change:
+                now = [factor * old for old in now]
+        return replace(self, alpha=np.array(now))
 
 
 # --- psi --------------------------------------------------------------------------------------------------------------
@@ -370,28 +431,3 @@ def redrawn_noise_prior(
         if inside and math.log(rng.random()) < log_density(proposed) - log_density(shape):
             shape = proposed
     return usual * shape, shape
-
-
-def redrawn_alpha(alpha: Floats, theta: Floats, rng: np.random.Generator) -> Floats:
-    """Take Metropolis steps for alpha given the thetas of the users observed, which enter by their logarithms.
-
-    Each alpha_d moves, and then all of them by one factor; the last terms are the Jacobians of steps on the log scale.
-    """
-    logs, n, now = np.log(np.maximum(theta, 1e-300)).sum(axis=0).tolist(), len(theta), alpha.tolist()
-    for step in _ALPHA_STEPS:
-        total = sum(now)
-        for d, old in enumerate(now):
-            new = old * math.exp(step * rng.standard_normal())
-            change = n * (math.lgamma(total + new - old) - math.lgamma(total) - math.lgamma(new) + math.lgamma(old))
-            change += (new - old) * (logs[d] - _ALPHA_RATE) + math.log(new / old)
-            if math.log(rng.random()) < change:
-                now[d] = new
-                total += new - old
-        total = sum(now)
-        factor = math.exp(step * rng.standard_normal())
-        change = n * (math.lgamma(factor * total) - math.lgamma(total)) + len(now) * math.log(factor)
-        for old, log in zip(now, logs, strict=True):
-            change += n * (math.lgamma(old) - math.lgamma(factor * old)) + (factor - 1.0) * old * (log - _ALPHA_RATE)
-        if math.log(rng.random()) < change:
-            now = [factor * old for old in now]
-    return np.array(now)

@@ -22,10 +22,9 @@ from kolmogorov.data.changes import Change
 from kolmogorov.descent.attributes import Attributed, carried, moved_rows
 from kolmogorov.descent.fitted import Fitted, entry_rows
 from kolmogorov.draws.chain import ChainSource, ChainState, Sample, swept
-from kolmogorov.draws.levels import level_grid
-from kolmogorov.draws.likelihood import Gaussian
+from kolmogorov.draws.likelihood import Gaussian, kind_of
 from kolmogorov.draws.new_rows import attributed
-from kolmogorov.draws.plan import LOOKS, WARM_BURN_IN, WARM_SAMPLES, Plan, short
+from kolmogorov.draws.plan import LOOKS, WARM_BURN_IN, WARM_SAMPLES, Plan, level_grid, short
 from kolmogorov.draws.posterior import Posterior
 from kolmogorov.draws.priors import Features, pattern_features
 from kolmogorov.draws.start import started, started_from, taken_up
@@ -157,9 +156,10 @@ class Sampler:
 
     def __post_init__(self) -> None:
         self.plan, self.table = self.source.plan, self.source.table
+        self._kind = kind_of(self.plan.likelihood, self.plan.levels, self.plan.unobserved)
         self.samples: list[list[Sample]] = []
         self.n_through = self._n_groups = 0
-        self._held_out = None if self.test is None else HeldOutError(self.table, self.test, self.plan.kind)
+        self._held_out = None if self.test is None else HeldOutError(self.table, self.test, self._kind)
         self._tasks: list[Any] = []
         self._began = time.monotonic()
 
@@ -285,7 +285,7 @@ class Sampler:
         plan, n_chains = self.plan, self.n_through
         if not plan.enough or n_chains not in LOOKS:
             return False
-        return averaging_left(self.table, self.samples, plan.kind) < plan.enough
+        return averaging_left(self.table, self.samples, self._kind) < plan.enough
 
     def _left(self) -> float:
         """Return the seconds that are left."""

@@ -15,20 +15,19 @@ from numpy.typing import NDArray
 
 from kolmogorov._support.seeds import generator
 from kolmogorov._support.threads import Threads
+from kolmogorov._support.typing import Floats
 from kolmogorov.data.changes import Change
 from kolmogorov.descent.engine import Engine, Search, ThreadedEngine
-from kolmogorov.descent.fitted import Fitted
+from kolmogorov.descent.fitted import NOISE, Fitted
 from kolmogorov.descent.problem import Problem
 from kolmogorov.draws.chain import START, Chain, ChainState
 from kolmogorov.draws.factors import FactorChain, Factors, settled_factors
-from kolmogorov.draws.levels import nearest
-from kolmogorov.draws.plan import WARM_BLUR
+from kolmogorov.draws.plan import WARM_BLUR, nearest
 from kolmogorov.draws.posterior import Posterior
-from kolmogorov.draws.priors import PsiPrior
 from kolmogorov.solvers import resolve
 
-#: How far an item's levels begin from its mean answer, and theta's concentration. By judgement: chains forget both.
-_SPREAD, _CONCENTRATION = 0.3, 30.0
+#: How far an item's levels begin from its mean answer. By judgement: chains forget it.
+_SPREAD = 0.3
 #: Two levels start from a descent: its sweeps, its ridge for each rating that a user has on average, with the
 #: largest, and how far thetas are moved off the simplex's edges afterwards. By judgement.
 _SWEEPS, _RIDGE, _LARGEST_RIDGE, _BLUR = 40, 0.1, 10.0, 0.05
@@ -67,11 +66,10 @@ def plain_start(chain: Chain) -> ChainState:
     return ChainState(
         theta=rng.dirichlet(np.ones(size), size=table.n_users),
         psi=chain.levels[nearest(psi, chain.levels)],
-        noise=np.full(table.n_users, variance),
+        noise=np.full(table.n_users, NOISE if chain.kind.hidden else variance),
         psi_prior=chain.first_psi_prior(mean),
-        theta_prior=chain.first_theta_prior(chain.concentration or _CONCENTRATION),
+        theta_prior=chain.first_theta_prior(),
         scale=chain.noise_shape * variance,
-        alpha=np.ones(size),
         shape=chain.noise_shape,
     )
 
@@ -100,7 +98,7 @@ def from_factors(chain: Chain, plain: ChainState, found: Factors, rng: np.random
         psi=chain.levels[nearest(psi, chain.levels)],
         noise=np.full(len(theta), found.noise),
         psi_prior=prior,
-        theta_prior=chain.first_theta_prior(chain.concentration or float(size * size)),
+        theta_prior=chain.first_theta_prior(float(size * size)),
         scale=chain.noise_shape * found.noise,
     )
 
@@ -110,55 +108,47 @@ def from_factors(chain: Chain, plain: ChainState, found: Factors, rng: np.random
 
 def started_from(fitted: Fitted, chain: Chain) -> ChainState:
     """Return the state of a chain that begins at a model; psis follow its thetas in the first sweep."""
-    plain, size = plain_start(chain), chain.n_events
+    size, shape = chain.n_events, chain.noise_shape
     theta = (1.0 - WARM_BLUR) * fitted.theta + WARM_BLUR / size
     codes = nearest(fitted.psi.astype(np.float64), chain.levels)
-    return replace(
-        plain,
-        theta=theta,
-        psi=chain.levels[codes],
-        noise=fitted.noise.copy(),
-        theta_prior=chain.first_theta_prior(float(size * size)).shrunk(theta, chain.seen_users),
-        psi_prior=_psi_prior(chain, codes, chain.seen_items),
-        scale=plain.shape * float(fitted.noise.mean()),
-    )
+    scale = shape * float(fitted.noise.mean())
+    known = np.ones(len(theta), dtype=bool), np.ones(len(codes), dtype=bool)
+    return _state_of(chain, theta, codes, fitted.noise.copy(), known, float(size * size), scale, shape)
 
 
 def taken_up(posterior: Posterior, k: int, change: Change, chain: Chain) -> ChainState:
     """Return the state that a draw was, over the rows of the new table."""
-    plain, known_users, known_items = plain_start(chain), change.users >= 0, change.items >= 0
-    theta = posterior.theta[k][np.maximum(change.users, 0)].astype(np.float64)
+    known, users = (change.users >= 0, change.items >= 0), np.maximum(change.users, 0)
+    theta = posterior.theta[k][users].astype(np.float64)
     theta /= theta.sum(axis=1, keepdims=True)
     codes = nearest(posterior.psi[k], posterior.levels)[np.maximum(change.items, 0)]
-    noise = posterior.noise[k][np.maximum(change.users, 0)].astype(np.float64)
-    noise[~known_users] = float(posterior.noise[k, posterior.user_seen].mean())
+    noise = posterior.noise[k][users].astype(np.float64)
+    noise[~known[0]] = float(posterior.noise[k, posterior.user_seen].mean())
     drawn = {name: float(values[k]) for name, values in posterior.priors.items()}
-    seen = known_users & chain.seen_users
-    theta_prior = chain.first_theta_prior(drawn["concentration"])
-    theta_prior = (theta_prior.located if chain.unobserved else theta_prior.shrunk)(theta, seen)
+    shape = drawn.get("noise_shape", chain.noise_shape)
+    scale = shape * drawn.get("noise", 1.0) ** 2
+    return _state_of(chain, theta, codes, noise, known, drawn["concentration"], scale, shape)
+
+
+def _state_of(
+    chain: Chain,
+    theta: Floats,
+    codes: NDArray[np.uint8],
+    noise: Floats,
+    known: tuple[NDArray[np.bool_], NDArray[np.bool_]],
+    concentration: float,
+    scale: float,
+    shape: float,
+) -> ChainState:
+    """Return a state whose priors are learned from the thetas and psis that are known, and place the others by them."""
+    users, items = known
+    theta_prior = chain.first_theta_prior(concentration).fitted(theta, users & chain.seen_users)
     # What may lie beyond the simplex is cut.
-    fresh = np.maximum(theta_prior.centre[~known_users], _LEAST_SHARE / chain.n_events)
-    theta[~known_users] = fresh / fresh.sum(axis=1, keepdims=True)
-    psi_prior = _psi_prior(chain, codes, known_items & chain.seen_items)
-    codes[~known_items] = nearest(psi_prior.centre[~known_items], chain.kind.positions)
-    shape = drawn.get("noise_shape", plain.shape)
-    return replace(
-        plain,
-        theta=theta,
-        psi=chain.levels[codes],
-        noise=noise,
-        theta_prior=theta_prior,
-        psi_prior=psi_prior,
-        scale=shape * drawn.get("noise", 1.0) ** 2,
-        shape=shape,
-        alpha=np.maximum(drawn["concentration"] * theta[seen].mean(axis=0), 1e-6),
-    )
-
-
-def _psi_prior(chain: Chain, codes: NDArray[np.uint8], seen: NDArray[np.bool_]) -> PsiPrior:
-    """Learn the prior of psi from psis, which come as numbers of levels."""
-    rng, psi = generator(chain.seed, START, 1), chain.kind.positions[codes]
-    prior = chain.first_psi_prior(float(chain.observations.values.mean()))
+    fresh = np.maximum(theta_prior.pull[1][~users], _LEAST_SHARE / chain.n_events)
+    theta[~users] = fresh / fresh.sum(axis=1, keepdims=True)
+    rng, positions = generator(chain.seed, START, 1), chain.kind.positions
+    psi_prior = chain.first_psi_prior(float(chain.observations.values.mean()))
     for _ in range(_PRIOR_ROUNDS):
-        prior = prior.learned(psi, seen, chain.psi_variance, rng)
-    return prior
+        psi_prior = psi_prior.learned(positions[codes], items & chain.seen_items, chain.kind.psi_variance, rng)
+    codes[~items] = nearest(psi_prior.centre[~items], positions)
+    return ChainState(theta, chain.levels[codes], noise, psi_prior, theta_prior, scale, shape)

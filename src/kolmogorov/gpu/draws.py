@@ -12,11 +12,9 @@ from kolmogorov._support.typing import Floats
 from kolmogorov.data.view import View
 from kolmogorov.descent.fitted import NOISE
 from kolmogorov.descent.problem import ITEM_SIDE, USER_SIDE
-from kolmogorov.draws.chain import PRIORS, ROUNDS, Chain, ChainState, Sample
-from kolmogorov.draws.levels import nearest
-from kolmogorov.draws.likelihood import HIDDEN, USER_ROUNDS, corrected
-from kolmogorov.draws.plan import Plan
-from kolmogorov.draws.posterior import on_grid
+from kolmogorov.draws.chain import HIDDEN, PRIORS, ROUNDS, Chain, ChainState, Sample
+from kolmogorov.draws.likelihood import USER_ROUNDS, corrected
+from kolmogorov.draws.plan import Plan, nearest, on_grid
 from kolmogorov.draws.priors import PRIOR_DRAWS
 from kolmogorov.errors import ExecutionError, ParameterError
 from kolmogorov.gpu.cuda import Cuda
@@ -142,9 +140,10 @@ class GpuChains:
         self.noise = sent(cuda, [np.full_like(s.noise, NOISE) if self.hidden else s.noise for s in states])
         self.slopes = np.array([state.psi_prior.slopes for state in states])
         self.precision = np.array([state.psi_prior.precision for state in states])
-        self.prior_draws = sent(cuda, [state.theta_prior.prior_draws for state in states])
-        self.located = np.array([np.vstack([state.theta_prior.mean, state.theta_prior.slopes]) for state in states])
-        self.concentration = np.array([state.theta_prior.concentration for state in states])
+        priors: list[Any] = [state.theta_prior for state in states]
+        self.prior_draws = sent(cuda, [prior.prior_draws for prior in priors])
+        self.located = np.array([np.vstack([prior.mean, prior.slopes]) for prior in priors])
+        self.concentration = np.array([prior.concentration for prior in priors])
         self.scale, self.shape = (np.array([getattr(s, name) for s in states]) for name in ("scale", "shape"))
 
     def __len__(self) -> int:
@@ -259,7 +258,7 @@ class GpuChains:
             self.concentration = stepped_concentration(
                 known, self.located, cross, squares, self.concentration, self._distances(index)
             )
-        self.learn_psi_priors(rngs, self.chains[0].psi_variance)
+        self.learn_psi_priors(rngs, self.chains[0].kind.psi_variance)
 
     def _distances(self, index: int) -> Floats:
         """Draw from theta's prior, as of users without entries; return how far from their centres, squared."""

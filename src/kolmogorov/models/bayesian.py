@@ -25,9 +25,8 @@ from kolmogorov.descent.placing import with_placed
 from kolmogorov.descent.problem import usual_weight
 from kolmogorov.draws.convergence import convergence_of
 from kolmogorov.draws.factors import told_apart
-from kolmogorov.draws.levels import level_grid
 from kolmogorov.draws.new_rows import introduced, new_psis, new_thetas
-from kolmogorov.draws.plan import Plan, likelihood_of, settled_weight, suited
+from kolmogorov.draws.plan import Plan, level_grid, likelihood_of, settled_weight, suited
 from kolmogorov.draws.posterior import Posterior, coverage, probability_interval, rating_interval
 from kolmogorov.draws.sampler import SamplingProgress, drawn, drawn_again
 from kolmogorov.errors import DataError, ParameterError

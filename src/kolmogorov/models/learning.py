@@ -17,8 +17,7 @@ from kolmogorov.descent.engine import Engine, Search, ThreadedEngine
 from kolmogorov.descent.fitted import Fitted, Pull
 from kolmogorov.descent.problem import Problem
 from kolmogorov.draws.factors import told_apart
-from kolmogorov.draws.levels import level_grid
-from kolmogorov.draws.plan import Plan, likelihood_of, short, suited
+from kolmogorov.draws.plan import Plan, level_grid, likelihood_of, short, suited
 from kolmogorov.draws.posterior import Posterior
 from kolmogorov.draws.sampler import drawn
 from kolmogorov.gpu.cuda import Cuda

@@ -14,7 +14,7 @@ import numpy as np
 
 from kolmogorov.descent.files import read, refusing
 from kolmogorov.descent.fitted import Fitted
-from kolmogorov.draws.levels import NEARLY_SURE
+from kolmogorov.draws.plan import NEARLY_SURE
 from kolmogorov.draws.posterior import Posterior
 from kolmogorov.errors import InvariantError
 from kolmogorov.models.base import NOT_STORED

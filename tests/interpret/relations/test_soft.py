@@ -5,7 +5,7 @@ import pytest
 
 import kolmogorov as km
 import naive
-from kolmogorov.draws.levels import nearest
+from kolmogorov.draws.plan import nearest
 from kolmogorov.draws.posterior import Posterior
 from kolmogorov.interpret import Relations
 

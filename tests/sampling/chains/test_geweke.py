@@ -13,8 +13,8 @@ from kolmogorov.data.view import View
 from kolmogorov.draws import chain as chain_module
 from kolmogorov.draws import likelihood as likelihood_module
 from kolmogorov.draws import priors as priors_module
-from kolmogorov.draws.levels import NEARLY_SURE, nearest
 from kolmogorov.draws.likelihood import CHANCES
+from kolmogorov.draws.plan import NEARLY_SURE, nearest
 from kolmogorov.draws.priors import PsiPrior
 from kolmogorov.draws.start import started
 
@@ -113,7 +113,9 @@ class ChanceWorld(ValueWorld):
 
     def prior(self, rng):
         alpha = rng.exponential(10.0, self.events)
-        return replace(super().prior(rng), alpha=alpha, theta=rng.dirichlet(alpha, self.users))
+        usual = super().prior(rng)
+        prior = replace(usual.theta_prior, alpha=alpha)
+        return replace(usual, theta_prior=prior, theta=rng.dirichlet(alpha, self.users))
 
     def answers(self, link, rng):
         rows, columns = self.table.user_rows(), self.table.item_rows()
@@ -123,7 +125,7 @@ class ChanceWorld(ValueWorld):
         return drawn.astype(float)
 
     def functionals(self, link, values):
-        logs = np.log(link.alpha)
+        logs = np.log(link.theta_prior.alpha)
         return [*self.usual(link, values), logs.mean(), (logs**2).mean(), (values**2).mean()]
 
 
@@ -145,19 +147,10 @@ def test_geweke_finds_nothing_wrong(make):
     assert np.abs(scores_of(8000, make)).max() < 4.0
 
 
-_values, _thetas, _noise, _prior, _emissions, _emitted, _alpha, _hidden = (
-    getattr(likelihood_module, name)
-    for name in (
-        "draw_psis",
-        "draw_thetas",
-        "redrawn_noise",
-        "redrawn_noise_prior",
-        "draw_emissions",
-        "draw_emitted",
-        "redrawn_alpha",
-        "draw_hidden",
-    )
-)
+_values, _thetas = likelihood_module.draw_psis, likelihood_module.draw_thetas
+_emissions, _emitted = likelihood_module.draw_emissions, likelihood_module.draw_emitted
+_noise, _prior, _hidden = chain_module.redrawn_noise, chain_module.redrawn_noise_prior, chain_module.draw_hidden
+_alpha = priors_module.DirichletPrior.learned
 _squares = chain_module.residual_squares
 
 
@@ -194,8 +187,8 @@ def _more_users(shape, rate, n, logs, inverses, rng):
         (likelihood_module, "draw_psis", _weak_prior),
         (likelihood_module, "draw_thetas", _wide_thetas),
         (chain_module, "residual_squares", _smaller_residuals),
-        (likelihood_module, "redrawn_noise", _counted_twice),
-        (likelihood_module, "redrawn_noise_prior", _more_users),
+        (chain_module, "redrawn_noise", _counted_twice),
+        (chain_module, "redrawn_noise_prior", _more_users),
     ],
 )
 def test_geweke_finds_a_wrong_conditional_of_values(monkeypatch, make, where, name, bug):
@@ -215,22 +208,22 @@ def _one_more(indptr, indices, answers, weights, codes, emission, alpha, *rest):
     _emitted(indptr, indices, answers, weights, codes, emission, alpha + 3.0, *rest)
 
 
-def _repeated(alpha, theta, rng):
-    return _alpha(alpha, np.concatenate([theta] * 4), rng)
+def _repeated(prior, theta, seen, *rest):
+    return _alpha(prior, np.tile(theta, (4, 1)), np.tile(seen, 4), *rest)
 
 
 @pytest.mark.parametrize("make", [ChanceWorld])
 @pytest.mark.parametrize(
-    ("name", "bug"),
+    ("where", "name", "bug"),
     [
-        ("draw_emissions", _shifted_answers),
-        ("draw_emissions", _far_prior),
-        ("draw_emitted", _one_more),
-        ("redrawn_alpha", _repeated),
+        (likelihood_module, "draw_emissions", _shifted_answers),
+        (likelihood_module, "draw_emissions", _far_prior),
+        (likelihood_module, "draw_emitted", _one_more),
+        (priors_module.DirichletPrior, "learned", _repeated),
     ],
 )
-def test_geweke_finds_a_wrong_conditional_of_answers(monkeypatch, make, name, bug):
-    monkeypatch.setattr(likelihood_module, name, bug)
+def test_geweke_finds_a_wrong_conditional_of_answers(monkeypatch, make, where, name, bug):
+    monkeypatch.setattr(where, name, bug)
     assert np.abs(scores_of(6000, make)).max() > 5.0
 
 
@@ -252,8 +245,8 @@ def _off_the_edge(*given):
 @pytest.mark.parametrize(
     ("where", "name", "bug"),
     [
-        (likelihood_module, "draw_hidden", _all_yes),
-        (likelihood_module, "draw_hidden", _off_the_edge),
+        (chain_module, "draw_hidden", _all_yes),
+        (chain_module, "draw_hidden", _off_the_edge),
         (likelihood_module, "draw_psis", _light_answers),
         (likelihood_module, "draw_thetas", _turned_thetas),
     ],

@@ -8,7 +8,7 @@ from kolmogorov import Observations
 from kolmogorov._support.threads import Threads
 from kolmogorov.descent.fitted import NOISE
 from kolmogorov.draws.factors import FactorChain, settled_factors
-from kolmogorov.draws.levels import level_grid
+from kolmogorov.draws.plan import level_grid
 
 
 def blocs(seed=0, n_users=80, n_items=40, share=0.8):

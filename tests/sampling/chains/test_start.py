@@ -1,5 +1,7 @@
 """Where chains of ratings start, and the grid on which they draw."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -12,8 +14,7 @@ from kolmogorov import KolmogorovModel, Observations
 from kolmogorov._support.seeds import row_seeds
 from kolmogorov._support.threads import Threads
 from kolmogorov.draws.factors import FactorChain, Factors, draw_normals, settled_factors
-from kolmogorov.draws.levels import rating_levels
-from kolmogorov.draws.plan import short, suited
+from kolmogorov.draws.plan import rating_levels, short, suited
 from kolmogorov.draws.priors import PsiPrior, ThetaPrior
 from kolmogorov.draws.sampler import drawn
 
@@ -111,10 +112,10 @@ def test_features_are_believed_as_far_as_they_say_something():
     features, seen = rng.standard_normal((n, k)), np.ones(n, dtype=bool)
     noise = rng.dirichlet(np.full(size, 20.0), n)
     users = ThetaPrior.start(features, size, 30.0)
-    plain, shrunk = users.located(noise, seen), users.shrunk(noise, seen)
+    plain, shrunk = replace(users, only_yes=True).fitted(noise, seen), users.fitted(noise, seen)
     assert np.abs(shrunk.slopes).mean() < 0.65 * np.abs(plain.slopes).mean()
     told = noise + 0.05 * features[:, :1] * np.array([1.0, -1.0, 0.0, 0.0])
-    np.testing.assert_allclose(users.shrunk(told, seen).slopes[0], [0.05, -0.05, 0.0, 0.0], atol=0.01)
+    np.testing.assert_allclose(users.fitted(told, seen).slopes[0], [0.05, -0.05, 0.0, 0.0], atol=0.01)
     items = PsiPrior.start(features, size, 0.5)
     for _ in range(30):
         items = items.learned(0.5 + 0.1 * rng.standard_normal((n, size)), seen, 0.01, rng)
