@@ -34,7 +34,7 @@ from kolmogorov.data.observations import Observations
 from kolmogorov.data.view import View
 from kolmogorov.descent.attributes import Attributed, placing_of
 from kolmogorov.descent.engine import Engine, Run, Search, State, Sweep, solved_rows
-from kolmogorov.descent.fitted import NOISE, Factors, Fitted, Pull
+from kolmogorov.descent.fitted import NOISE, Factors, Fitted, Pull, item_counts
 from kolmogorov.descent.placing import placed
 from kolmogorov.descent.problem import EXTRA_RATINGS, ITEM_SIDE, SAMPLE, USER_SIDE, Problem
 from kolmogorov.solvers import RowSolver, resolve
@@ -79,9 +79,9 @@ class CompletedTable:
         unobserved counts as a no every cell is one that was observed, and weighs the same.
         """
         found, weights = [], []
-        sides = (drawn.user_counts, drawn.user_seen), (drawn.item_counts, drawn.item_seen)
-        for side, (counts, seen) in zip(completion(drawn.factors, dealer), sides, strict=True):
-            side = side.copy()
+        sides = drawn.training.rows.counts, item_counts(drawn.training)
+        for side, counts in zip(completion(drawn.factors, dealer), sides, strict=True):
+            side, seen = side.copy(), counts > 0
             side[~seen] = side[seen].mean(axis=0)
             plain = np.where(seen, 1.0 if drawn.unobserved else counts + EXTRA_RATINGS, 0.0)
             found.append(side)
@@ -286,14 +286,15 @@ def distilled(drawn: Many, problem: Problem, search: Search, n_jobs: int | None)
         engine = CompletionEngine(problem, target, dealer)
         run = search.run(engine, engine.grouped_start(drawn.factors, search.n_events))
     theta, psi, table = run.state.theta.copy(), run.state.psi, drawn.training
-    factors, of_users, of_items = drawn.factors, drawn.user_attributes, drawn.item_attributes
+    factors, seen = drawn.factors, table.rows.counts > 0
+    of_users, of_items = (getattr(drawn, f"{side}_attributes", None) for side in ("user", "item"))
     partners = factors.psi, psi, target.item_weights
     placed_users = placing_of(of_users, *partners, of_users=True) if isinstance(of_users, Attributed) else None
     partners = factors.theta, run.state.theta, target.user_weights
     placed_items = placing_of(of_items, *partners, of_users=False) if isinstance(of_items, Attributed) else None
     if table.is_binary and not drawn.unobserved:
         theta = _hedged(theta, psi, target)
-    theta[~drawn.user_seen] = theta[drawn.user_seen].mean(axis=0)
+    theta[~seen] = theta[seen].mean(axis=0)
     users = LearnedRows(theta, table.rows, psi, target.item_weights, problem.user_solver, USER_SIDE)
     items = LearnedRows(psi, table.columns, theta, target.user_weights, problem.item_solver, ITEM_SIDE)
     fitted = Fitted(

@@ -216,13 +216,16 @@ def stored_training(training: Observations, block: int = _BLOCK) -> Parts:
 
 
 def restored_training(meta: Mapping[str, Any], arrays: Arrays) -> Observations:
-    """Undo `stored_training`; what does not belong together is for the model's `validate` to find."""
+    """Undo `stored_training`; what is no table is an `InvariantError`."""
     users, items = (Vocabulary.from_arrays(side, arrays) for side in ("users", "items"))
     levels, codes = arrays["seen_levels"], arrays["seen_codes"]
     if codes.size and not 0 <= int(codes.min()) <= int(codes.max()) < levels.size:
         raise InvariantError("seen_codes holds a number that stands for no value")
     weights = arrays.get("seen_weights", np.empty(0))
     rows = View(arrays["seen_indptr"], arrays["seen_items"], levels[codes], weights)
+    rows.validate(len(users), len(items))
+    if not codes.size:
+        raise InvariantError("there are no observations that the model was fitted to")
     ends = [meta["scale"][name] for name in ("minimum", "maximum")]
     if not all(type(end) in (int, float) for end in ends):
         raise InvariantError("the scale must have a minimum and a maximum, both numbers")

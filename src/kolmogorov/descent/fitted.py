@@ -8,11 +8,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import erf, exp, pi, sqrt
+from math import exp, pi
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtr
 
 from kolmogorov._support.jit import kernel
 from kolmogorov._support.typing import Floats, Rows
@@ -61,69 +62,45 @@ class Factors:
         return theta, psi
 
 
-class Counted:
-    """What is known of the users and items of a table that something was learned from."""
+class Trained(ABC):
+    """Base of what models keep under `fitted_`. Rows are row numbers; the row past the last stands for the unknown."""
 
+    #: The arrays of its files, as `descent.files` reads them.
+    SCHEMA: ClassVar[Schema]
+    #: Whether lists are ordered by scores, which are neither probabilities nor ratings.
+    has_scores: ClassVar[bool] = False
+    #: What it was fitted to.
     training: Observations
     #: What attributes say, where anything does.
     user_attributes: Attributed | Placing | None = None
     item_attributes: Attributed | Placing | None = None
 
     @cached_property
-    def user_counts(self) -> NDArray[np.int64]:
-        """Observations of each user."""
-        return self.training.rows.counts
-
-    @cached_property
-    def item_counts(self) -> NDArray[np.int64]:
-        """Observations of each item."""
-        return item_counts(self.training)
-
-    @cached_property
-    def user_seen(self) -> NDArray[np.bool_]:
-        """Which users had observations."""
-        return self.user_counts > 0
-
-    @cached_property
-    def item_seen(self) -> NDArray[np.bool_]:
-        """Which items had observations."""
-        return self.item_counts > 0
-
-    @cached_property
-    def user_known(self) -> NDArray[np.bool_]:
-        """Which users have a place of their own: those observed, and whom attributes place."""
-        return self.user_seen | placed_rows(self.user_attributes, self.training.n_users)
-
-    @cached_property
-    def item_known(self) -> NDArray[np.bool_]:
-        """Which items have a place of their own."""
-        return self.item_seen | placed_rows(self.item_attributes, self.training.n_items)
-
-
-class Trained(Counted, ABC):
-    """Base of what models keep under `fitted_`. Rows are row numbers; the row past the last stands for the unknown."""
-
-    training: Observations
-    #: The arrays of its files, as `descent.files` reads them.
-    SCHEMA: ClassVar[Schema]
-    #: Whether lists are ordered by scores, which are neither probabilities nor ratings.
-    has_scores: ClassVar[bool] = False
-
-    @cached_property
     def kept(self) -> dict[str, Any]:
         """What floors above have made of this and want again, by name; it goes when this goes."""
         return {}
+
+    # --- what it predicts -------------------------------------------------------------------------------------
 
     @property
     def factors(self) -> Factors | None:
         """What predictions are products of; None where they are something else, too."""
         return None
 
-    # --- what it predicts -------------------------------------------------------------------------------------
-
     @abstractmethod
     def at_rows(self, users: Rows, items: Rows) -> Floats:
         """Return predictions in [0, 1] for aligned rows."""
+
+    @abstractmethod
+    def of_users(self, users: Rows, lower: float | None = None) -> Floats:
+        """Return the predictions of all items for some users; float64[n, n_items].
+
+        With `lower`, return what all but this share of the draws exceed. A single model is as sure of everything.
+        """
+
+    @abstractmethod
+    def similar_to(self, item: int) -> Floats:
+        """Return how similar every item is to one of them, 1 for the same; float64[n_items]."""
 
     def distribution_at_rows(self, users: Rows, items: Rows) -> Floats:
         """Return the probability that an answer is each of `points`, for aligned rows; the mean is what is predicted.
@@ -138,17 +115,6 @@ class Trained(Counted, ABC):
     def _shares_at_rows(self, users: Rows, items: Rows, points: Floats) -> Floats:
         """Return about how probable each rating is, noise included; float64[n, n_points], the caller's own."""
         raise NotImplementedError(f"{type(self).__name__} predicts no distributions.")
-
-    @abstractmethod
-    def of_users(self, users: Rows, lower: float | None = None) -> Floats:
-        """Return the predictions of all items for some users; float64[n, n_items].
-
-        With `lower`, return what all but this share of the draws exceed. A single model is as sure of everything.
-        """
-
-    @abstractmethod
-    def similar_to(self, item: int) -> Floats:
-        """Return how similar every item is to one of them, 1 for the same; float64[n_items]."""
 
     # --- what it was fitted to --------------------------------------------------------------------------------
 
@@ -189,6 +155,36 @@ class Trained(Counted, ABC):
         """The least rating that is a like, on the probability scale, as the training data have it."""
         return least_like(self.training)
 
+    @cached_property
+    def user_counts(self) -> NDArray[np.int64]:
+        """Observations of each user."""
+        return self.training.rows.counts
+
+    @cached_property
+    def item_counts(self) -> NDArray[np.int64]:
+        """Observations of each item."""
+        return item_counts(self.training)
+
+    @cached_property
+    def user_seen(self) -> NDArray[np.bool_]:
+        """Which users had observations."""
+        return self.user_counts > 0
+
+    @cached_property
+    def item_seen(self) -> NDArray[np.bool_]:
+        """Which items had observations."""
+        return self.item_counts > 0
+
+    @cached_property
+    def user_known(self) -> NDArray[np.bool_]:
+        """Which users have a place of their own: those observed, and whom attributes place."""
+        return self.user_seen | placed_rows(self.user_attributes, len(self.users))
+
+    @cached_property
+    def item_known(self) -> NDArray[np.bool_]:
+        """Which items have a place of their own."""
+        return self.item_seen | placed_rows(self.item_attributes, len(self.items))
+
     def known_rows(self, users: Rows, items: Rows) -> tuple[Rows, Rows]:
         """Give users and items without a place of their own the row of the unknown."""
         sides = ((self.user_known, users), (self.item_known, items))
@@ -199,7 +195,7 @@ class Trained(Counted, ABC):
         """Return the same over observations whose users or items are called otherwise."""
         return replace(self, training=training)  # type: ignore[type-var]
 
-    # --- files --------------------------------------------------------------------------------------------------
+    # --- files ------------------------------------------------------------------------------------------------
 
     @abstractmethod
     def stored(self) -> Parts:
@@ -210,21 +206,14 @@ class Trained(Counted, ABC):
     def restored(cls, meta: dict[str, Any], arrays: Arrays) -> Self:
         """Undo `stored`; what does not belong together is for `validate` to find."""
 
-    def validate(self) -> None:
-        """Raise `InvariantError` where the parts do not form a model; for parts that come from a file."""
-        self.training.rows.validate(self.training.n_users, self.training.n_items)
-        if not len(self.training):
-            raise InvariantError("there are no observations that the model was fitted to")
-        self.validate_numbers()
-
     @abstractmethod
-    def validate_numbers(self) -> None:
-        """Check what a fit computed: shapes, types, and what every number must be."""
+    def validate(self) -> None:
+        """Raise `InvariantError` where what a fit computes is none: shapes, types, and what every number must be."""
 
     def checked(self, remedy: str = "Smaller weights or a smaller scale may help.") -> Self:
         """Return this, which a fit found, unless it broke down on the way: nothing the library returns holds NaN."""
         try:
-            self.validate_numbers()
+            self.validate()
         except InvariantError as error:
             raise FitError(f"The fit broke down: {error}. {remedy}") from None
         return self
@@ -264,24 +253,6 @@ def read_only(array: NDArray[Any]) -> NDArray[Any]:
 
 
 @kernel
-def answer_shares(theta, psi, deviation, users, items, cuts, out):
-    """Write each pair's probability of a new answer between neighbouring cuts: normal noise around every draw."""
-    size, draws = theta.shape[2], theta.shape[0]
-    for n in range(users.size):
-        for k in range(draws):
-            centre = 0.0
-            for d in range(size):
-                centre += theta[k, users[n], d] * psi[k, items[n], d]
-            spread = deviation[k, users[n]] * sqrt(2.0)
-            below = 0.0
-            for c in range(cuts.size):
-                upto = 0.5 * (1.0 + erf((cuts[c] - centre) / spread))
-                out[n, c] += (upto - below) / draws
-                below = upto
-            out[n, cuts.size] += (1.0 - below) / draws
-
-
-@kernel
 def tilt(points, means, out):
     """Change distributions over `points` as little as possible so that they have given means.
 
@@ -299,29 +270,23 @@ def tilt(points, means, out):
     """
     size = points.size
     first, span = points[0], points[size - 1] - points[0]
-    nearest = span
-    for k in range(1, size):
-        nearest = min(nearest, points[k] - points[k - 1])
-    steepest = _STEEPEST * span / nearest
+    steepest, parts = _STEEPEST * span / np.diff(points).min(), np.empty(size)
     for n in range(means.size):
         wanted = (means[n] - first) / span
         if wanted <= _NEAR or wanted >= 1.0 - _NEAR:
-            for k in range(size):
-                out[n, k] = 0.0
+            out[n] = 0.0
             out[n, 0 if wanted <= _NEAR else size - 1] = 1.0
             continue
-        for k in range(size):
-            out[n, k] = max(out[n, k], _LEAST)
         low, high, slope = -steepest, steepest, 0.0
         for _ in range(_TILTS):
             total, mean, square = 0.0, 0.0, 0.0
             for k in range(size):
                 place = (points[k] - first) / span
                 # From the end that the tilt lifts, so that nothing overflows.
-                part = out[n, k] * exp(slope * (place - (1.0 if slope > 0.0 else 0.0)))
-                total += part
-                mean += part * place
-                square += part * place * place
+                parts[k] = max(out[n, k], _LEAST) * exp(slope * (place - (1.0 if slope > 0.0 else 0.0)))
+                total += parts[k]
+                mean += parts[k] * place
+                square += parts[k] * place * place
             mean /= total
             missing = wanted - mean
             if abs(missing) <= _NEAR:
@@ -333,13 +298,7 @@ def tilt(points, means, out):
             spread = square / total - mean * mean
             step = missing / spread if spread > 0.0 else 0.0
             slope = slope + step if low < slope + step < high and step != 0.0 else 0.5 * (low + high)
-        total = 0.0
-        for k in range(size):
-            place = (points[k] - first) / span
-            out[n, k] *= exp(slope * (place - (1.0 if slope > 0.0 else 0.0)))
-            total += out[n, k]
-        for k in range(size):
-            out[n, k] /= total
+        out[n] = parts / total
 
 
 # Thresholds come through divisions.
@@ -371,7 +330,6 @@ class Fitted(Trained):
     #: What new users and items are drawn to, and how strongly.
     user_pull: Pull
     item_pull: Pull
-    #: What the model was fitted to: not to be recommended again, and what rules are read against.
     training: Observations
     history: tuple[Sweep, ...]
     #: [n_users], the variance of a user's answers around what is predicted, on the probability scale.
@@ -416,22 +374,22 @@ class Fitted(Trained):
 
     def at_rows(self, users: Rows, items: Rows) -> Floats:
         """Return theta_u . psi_i for aligned rows, cut to the scale."""
-        out = np.empty(users.size)
-        rows = (users.astype(np.int64, copy=False), items.astype(np.int64, copy=False))
+        return np.clip(self._products(users, items), 0.0, 1.0)
+
+    def _products(self, users: Rows, items: Rows) -> Floats:
+        out, rows = np.empty(users.size), (users.astype(np.int64, copy=False), items.astype(np.int64, copy=False))
         pair_products(self.theta_or_population, self.psi_or_average, *rows, out)
-        return np.clip(out, 0.0, 1.0, out=out)
+        return out
 
     def _shares_at_rows(self, users: Rows, items: Rows, points: Floats) -> Floats:
         """Return the probability that what is predicted, with the user's noise, is nearest to each rating."""
+        said = self._products(users, items)[:, None]
         if points.size == 2 and self.training.is_binary:
-            chance = self.at_rows(users, items)
-            return np.column_stack([1.0 - chance, chance])
-        out = np.zeros((users.size, points.size))
-        noise = np.append(self.noise, self.noise[self.user_seen].mean())
-        rows = (users.astype(np.int64, copy=False), items.astype(np.int64, copy=False))
-        theta, psi = self.theta_or_population[None], self.psi_or_average[None]
-        answer_shares(theta, psi, np.sqrt(noise)[None], *rows, 0.5 * (points[1:] + points[:-1]), out)
-        return out
+            chance = np.clip(said, 0.0, 1.0)
+            return np.hstack([1.0 - chance, chance])
+        deviation = np.sqrt(np.append(self.noise, self.noise[self.user_seen].mean()))[users, None]
+        upto = ndtr((0.5 * (points[1:] + points[:-1]) - said) / deviation)
+        return np.diff(upto, axis=1, prepend=0.0, append=1.0)
 
     def of_users(self, users: Rows, lower: float | None = None) -> Floats:
         """Return the predictions of all items for some users."""
@@ -458,8 +416,10 @@ class Fitted(Trained):
             "psi": np.packbits(self.psi, axis=1) if self.psi.dtype == bool else self.psi,
             "noise": self.noise,
             "history": history_array(self.history),
-            **self.user_pull.arrays("user"),
-            **self.item_pull.arrays("item"),
+            "user_centre": self.user_pull.centre,
+            "user_pull": self.user_pull.strength,
+            "item_centre": self.item_pull.centre,
+            "item_pull": self.item_pull.strength,
         }
         for side, placing in self._placings.items():
             more, beside = placing.stored(side)
@@ -493,7 +453,7 @@ class Fitted(Trained):
         sides: dict[Side, Placing | None] = {"users": self.user_attributes, "items": self.item_attributes}
         return {side: placing for side, placing in sides.items() if placing is not None}
 
-    def validate_numbers(self) -> None:
+    def validate(self) -> None:
         """Check that theta is distributions, that psi is bits or chances, and what goes with them."""
         if not self.n_events or self.psi.shape[1] != self.n_events:
             raise InvariantError(f"theta has {self.n_events} events, and psi {self.psi.shape[1]}")
@@ -537,10 +497,6 @@ class Pull:
     def even(cls, centre: Floats, ridge: float) -> Pull:
         """Return a pull that is equally strong in all directions."""
         return cls(centre, ridge * np.eye(centre.size))
-
-    def arrays(self, side: str) -> dict[str, NDArray[Any]]:
-        """Return what a file holds of this."""
-        return {f"{side}_centre": self.centre, f"{side}_pull": self.strength}
 
     def validate(self, whose: str) -> None:
         """Raise `InvariantError` where this is no pull; for numbers that come from a file."""

@@ -19,7 +19,7 @@ from kolmogorov._support.threads import Threads, one_blas_thread
 from kolmogorov._support.typing import Floats
 from kolmogorov.data.observations import Observations
 from kolmogorov.descent.engine import Run, Search, Sweep, ThreadedEngine
-from kolmogorov.descent.fitted import Counted, Factors
+from kolmogorov.descent.fitted import Factors
 from kolmogorov.descent.problem import ONLY_YES_RIDGES, Problem
 from kolmogorov.solvers import resolve
 
@@ -32,7 +32,7 @@ _LEAST_NOISE = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
-class AveragedDescents(Counted):
+class AveragedDescents:
     """What some descents say on average.
 
     An entry that was not observed weighed `unobserved`, as a no; `answer_variance`, float64[n_users], is that of what

@@ -317,7 +317,7 @@ class Posterior(Trained):
             item_attributes=Attributed.restored(meta, arrays, "items"),
         )
 
-    def validate_numbers(self) -> None:
+    def validate(self) -> None:
         """Check that the draws are models and the variances positive."""
         n_draws, size = (self.theta.shape[0], self.theta.shape[-1]) if self.theta.ndim == 3 else (0, 0)
         if n_draws < 1 or size < 1 or self.n_chains < 1 or n_draws % self.n_chains:

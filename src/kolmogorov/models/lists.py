@@ -160,9 +160,9 @@ class FittedLists(Trained):
         events = Fitted.restored(meta, arrays)
         return cls(Links.restored(arrays, len(events.psi)), events, ListSettings(**meta["settings"]))
 
-    def validate_numbers(self) -> None:
+    def validate(self) -> None:
         """Check the events, the links, and the settings."""
-        self.events.validate_numbers()
+        self.events.validate()
         if self.events.psi.dtype == bool:
             raise InvariantError("the events of lists must hold chances")
         self.links.validate()

@@ -575,8 +575,9 @@ def test_only_yes_is_completed_by_descents():
     assert said[done].mean() > said[~done].mean() + 0.1
     model = KolmogorovModel(4, psi="soft", unobserved=0.2, random_state=0, n_jobs=1).fit(table)
     target = table_of(average)
-    said[~average.user_seen] = said[average.user_seen].mean(axis=0)
-    said[:, ~average.item_seen] = said[:, average.item_seen].mean(axis=1, keepdims=True)
+    users, items = table.rows.counts > 0, table.seen_items
+    said[~users] = said[users].mean(axis=0)
+    said[:, ~items] = said[:, items].mean(axis=1, keepdims=True)
     weights = target.user_weights, target.item_weights
     expected = naive.table_distance(said, model.theta_, model.psi_, *weights)
     assert model.history_[-1].objective == pytest.approx(expected, abs=1e-6)
