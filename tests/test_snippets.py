@@ -1,30 +1,19 @@
-"""Every snippet of a page runs alone: what its copy button copies, in a process that has seen nothing of the page.
+"""What a copy button copies is whole: a snippet with the lines of its page that it depends on (docs/snippets.py).
 
-Processes are forked from one that has imported the library and nothing else; the first snippet of every page, which a
-reader is most likely to copy, runs in an interpreter of its own. Of the gallery, whose scripts are executed as a whole
-(test_gallery.py), the last snippet of every script runs, which needs most; that no name is missing is seen of all.
+That examples run is seen where every page runs in order, test_documents.py and test_gallery.py.
 """
 
 import ast
 import builtins
 import importlib.util
-import io
-import multiprocessing
-import os
-import shutil
-import subprocess
 import sys
-import traceback
 from pathlib import Path
 
 import pytest
 
-from helpers.pages import lacks_arviz
-
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md")), DOCS / "gallery" / "index.md"]
-LONGEST = 300
 
 
 def loaded():
@@ -36,70 +25,7 @@ def loaded():
 
 
 snippets = loaded().snippets
-GALLERY = DOCS / "gallery" / "index.md"
 FOUND = {path: snippets(path.read_text(encoding="utf-8")) for path in PAGES}
-
-
-def run_python(code, folder, said, environment):
-    """Run code as a script in a folder; write what went wrong."""
-    os.chdir(folder)
-    os.environ.update(environment)  # the process that this one is forked from may be older
-    sys.stdout = io.StringIO()
-    try:
-        exec(compile(code, "<snippet>", "exec"), {"__name__": "__main__"})
-    except BaseException:
-        Path(said).write_text(traceback.format_exc(), encoding="utf-8")
-        os._exit(1)
-    os._exit(0)  # threads that a snippet started do not keep it
-
-
-def alone(code, folder):
-    """Run a snippet in a process of its own; return what went wrong."""
-    context = multiprocessing.get_context("forkserver" if os.name == "posix" else "spawn")
-    context.set_forkserver_preload(["kolmogorov", "numpy", "pandas", "matplotlib"])
-    said = folder.parent / f"{folder.name}.txt"
-    process = context.Process(target=run_python, args=(code, str(folder), str(said), dict(os.environ)))
-    process.start()
-    process.join(LONGEST)
-    return "" if process.exitcode == 0 else said.read_text(encoding="utf-8") if said.exists() else "it did not end"
-
-
-def in_an_interpreter(command, folder):
-    scripts = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    environment = {**os.environ, "PATH": scripts, "COLUMNS": "100"}
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, timeout=LONGEST, check=False)
-    return "" if done.returncode == 0 else done.stderr.decode("utf-8")
-
-
-@pytest.mark.long("pages of the docs")
-@pytest.mark.parametrize("path", [path for path in PAGES if FOUND[path]], ids=lambda path: path.parent.name + path.stem)
-def test_every_snippet_runs_alone(path, tmp_path, monkeypatch, request):
-    if lacks_arviz(path):
-        pytest.skip("ArviZ is not installed")
-    monkeypatch.setenv("MPLBACKEND", "Agg")
-    for number, snippet in enumerate(FOUND[path]):
-        if path == GALLERY and not is_last(number):
-            continue
-        if "ml-100k" in snippet.whole:
-            request.getfixturevalue("data_directory")
-        folder = tmp_path / str(number)
-        folder.mkdir()
-        if snippet.kind == "console":
-            if not shutil.which("bash"):
-                continue
-            wrong = in_an_interpreter(["bash", "-e", "-c", snippet.whole], folder)
-        elif number == 0:
-            wrong = in_an_interpreter([sys.executable, "-c", snippet.whole], folder)
-        else:
-            wrong = alone(snippet.whole, folder)
-        assert not wrong, f"{path.name}, snippet {number}:\n{snippet.whole}\n{wrong}"
-
-
-def is_last(number):
-    """Tell whether a snippet is the last of a script of the gallery."""
-    text, found = GALLERY.read_text(encoding="utf-8"), FOUND[GALLERY]
-    scripts = [text.count("<!-- gallery: ", 0, snippet.start) for snippet in found]
-    return number == len(scripts) - 1 - scripts[::-1].index(scripts[number])
 
 
 @pytest.mark.parametrize("path", [path for path in PAGES if FOUND[path]], ids=lambda path: path.parent.name + path.stem)

@@ -42,7 +42,7 @@ def launched(driver):
 
 
 #: Milliseconds after which what a test waits for is taken to never come; a busy machine is to stay far below.
-PATIENCE = 300_000
+PATIENCE = 90_000
 # The page draws a view when it hears that the address has changed; whoever listens after it hears of a view drawn.
 _GO = """(hash) => new Promise((drawn) => {
     const before = location.hash;
