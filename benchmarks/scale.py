@@ -131,7 +131,7 @@ def _fit_in_memory(paths: list[Path]) -> dict[str, float]:
     import pandas as pd
 
     def table() -> km.Observations:
-        return km.Observations.from_frame(pd.concat(map(pd.read_parquet, paths)), maximum=5)
+        return km.read_ratings(pd.concat(map(pd.read_parquet, paths)), maximum=5)
 
     return _fitted(table)
 

@@ -11,7 +11,7 @@ import pytest
 
 import kolmogorov as km
 from kolmogorov.cli.options import READING, adding
-from kolmogorov.data.read import Reading
+from kolmogorov.data.told import Reading
 
 VOTES = "voter,motion,vote\n" + "".join(
     f"v{k},m{m},{('yes', 'no', 'abstain', 'absent')[(k * m + k // 3) % 4]}\n" for k in range(12) for m in range(6)

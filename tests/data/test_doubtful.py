@@ -278,7 +278,6 @@ def test_a_frame_with_names_in_a_column_says_where_they_go():
     unnamed = frame.set_index("name").rename_axis(None)
     for given in (frame, frame.set_index("name"), unnamed, unnamed.replace({1: "yes", 0: "no"})):
         assert naive.cells(read_ratings(given, wide=True)) == expected
-        assert naive.cells(Observations.from_frame(given, wide=True)) == expected
     # Rows that were left out of a frame leave their numbers behind, which are nobody's names.
     assert naive.cells(read_ratings(frame[::-1], wide=True)) == expected
 

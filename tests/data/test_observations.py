@@ -63,11 +63,11 @@ def test_arrays_are_read_only():
 @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table], ids=["pandas", "polars", "pyarrow"])
 def test_frames_of_every_kind_come_and_go(make):
     frame = make({"who": ["b", "a", "a"], "what": [3, 3, 1], "stars": [1.0, 5.0, 2.0], "n": [1, 2, 3]})
-    obs = Observations.from_frame(frame, user="who", item="what", value="stars", maximum=5, weight="n")
+    obs = read_ratings(frame, user="who", item="what", value="stars", maximum=5, weight="n")
     assert naive.cells(obs) == {("a", "1"): 0.4, ("a", "3"): 1.0, ("b", "3"): 0.2}
     assert obs.weights.tolist() == [3.0, 2.0, 1.0]
     for backend in ("pandas", "polars", "pyarrow"):
-        back = Observations.from_frame(obs.to_frame(backend), value="rating", weight="weight", maximum=5)
+        back = read_ratings(obs.to_frame(backend), value="rating", weight="weight", maximum=5)
         assert naive.cells(back) == naive.cells(obs)
 
 
@@ -322,7 +322,7 @@ def test_a_list_of_ratings_is_no_table(make, taker):
 
 def test_columns_need_not_be_texts():
     assert len(Observations.from_dense(pd.DataFrame(np.arange(150).reshape(50, 3)))) == 150
-    assert len(Observations.from_frame(pd.DataFrame([[1, 2, 3], [2, 2, 3]]), "0", "1", "2")) == 2
+    assert len(read_ratings(pd.DataFrame([[1, 2, 3], [2, 2, 3]]), user="0", item="1", value="2")) == 2
     with pytest.raises(DataError, match="(?i)duplicate column|same name"):
         KolmogorovModel(2).fit(pd.DataFrame(np.eye(3), columns=["a", "a", "b"]))
 
@@ -423,7 +423,7 @@ def written(path, values, weights):
 
 WAYS = {
     "arrays": lambda folder, v, w: Observations.from_arrays([1, 2, 3], [1, 2, 3], v, weights=w),
-    "frame": lambda folder, v, w: Observations.from_frame(weighed(v, w), value="rating", weight="n"),
+    "frame": lambda folder, v, w: read_ratings(weighed(v, w), value="rating", weight="n"),
     "file": lambda folder, v, w: read_ratings(written(folder / "r.csv", v, w), weight="n"),
     "pack": lambda folder, v, w: pack(written(folder / "r.csv", v, w), folder / "packed", weight="n"),
     "dense": lambda folder, v, w: Observations.from_dense(np.array([v]), weights=w),
@@ -455,10 +455,10 @@ def test_weights_of_repeated_pairs_stay_inside_the_bounds():
     [(-1.7e308, 1.7e308), (0.0, 1.7e308), (-1.7e308, 0.0), (0.0, 5e-324), (0.0, 1e-200), (0.0, 10 * FURTHEST_END)],
 )
 def test_scales_that_overflow_or_vanish_are_refused(tmp_path, low, high):
-    with pytest.raises(ParameterError, match="do not make a scale: its ends must"):
+    with pytest.raises(ParameterError, match="do not make a scale"):
         Scale(low, high)
     values = [low, high, low]
-    with pytest.raises(DataError, match=r"ratings, which reach from .* do not make a scale"):
+    with pytest.raises(DataError, match=r"ratings reach from .* do not make a scale"):
         Observations.from_arrays([1, 2, 3], [1, 2, 3], values, scaling="minmax")
     path = written(tmp_path / "r.csv", values, [1, 1, 1])
     for read in (lambda: read_ratings(path, scaling="minmax"), lambda: pack(path, tmp_path / "t", scaling="minmax")):

@@ -14,7 +14,7 @@ from kolmogorov.cli.command import DATASET, Input, Output, doing, force_option, 
 if TYPE_CHECKING:
     from kolmogorov.data import Observations, Scale, Vocabulary
     from kolmogorov.data.attributes import Attributes, Side
-    from kolmogorov.data.read import Reading
+    from kolmogorov.data.told import Reading
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -255,7 +255,7 @@ def settings_like(
     recipe: Mapping[str, Any], options: Mapping[str, Any], more: Mapping[str, Any] | None = None
 ) -> Reading:
     """Return how to read a file by the recipe of another; options of the command line go first."""
-    from kolmogorov.data.read import Reading
+    from kolmogorov.data.told import Reading
 
     context = click.get_current_context()
     by_default = click.core.ParameterSource.DEFAULT

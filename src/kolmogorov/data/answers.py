@@ -6,13 +6,13 @@ from collections import defaultdict
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kolmogorov._support.typing import Floats
 from kolmogorov.data.observations import Observations
-from kolmogorov.data.read import Reading, records_of
+from kolmogorov.data.read import records_of
 from kolmogorov.data.scale import Terms
 from kolmogorov.data.sources import sources_of
+from kolmogorov.data.told import Reading
 from kolmogorov.data.values import Coder, UnreadableError, looks_like_number, numbers_of
 from kolmogorov.data.vocabulary import IdColumn, Vocabulary
 from kolmogorov.errors import DataError
@@ -44,11 +44,12 @@ def read_answers(
     own scale from 0 to 1. One that is answered with other words, which have no order, is an item for each answer:
     ``colour = red`` is 1 for those who say red, 0 for those who say something else, unknown of those who say nothing.
 
+    Options are those of `read_ratings`, and:
+
     Parameters
     ----------
     source : path, data frame or Arrow stream, or several of them
-    user, item, value, sep, header, wide, keep, ignore, encoding
-        As in `read_ratings`. A list without usual names needs its columns named, or ``header=False``.
+        A list without usual names needs its columns named, or ``header=False``.
     missing : str, number, or several of them
         What stands for a missing answer, beside nothing.
     several : str, optional
@@ -56,11 +57,6 @@ def read_answers(
     minimum, maximum : float, optional
         Ends of the scale of all questions with numbers beyond 0 to 1. By default each has its own, as `read_ratings`
         would find it.
-
-    Returns
-    -------
-    Observations
-        Values are probabilities.
 
     Examples
     --------
@@ -82,7 +78,7 @@ def read_answers(
     for table in sources_of(source, sep=sep, encoding=encoding):
         found = records_of(table, told, users, questions)
         if found.guessed and table.named:
-            shown = ", ".join(repr(table.names[at]) for at in found.at.values())
+            shown = ", ".join(map(repr, found.about["columns"].values()))
             raise DataError(
                 f"{table.name}: is the first line a header, with the columns {shown}? If so, name them with user=, "
                 "item= and value=. If not, say header=False. If every column is a question, say wide=True."
@@ -100,38 +96,34 @@ def read_answers(
     items, people = Coder(), list(users.texts)
     for question, (who, said, order) in sorted(asked.items()):
         own, words = _once(np.concatenate(who), np.concatenate(said), question, people)
-        if not own.size:
-            continue
-        parted = several is not None and any(several in word for word in words.tolist())
-        numbers = None if parted else _numbers(words, order, question, told)
+        parted = several is not None and any(several in word for word in words)
+        numbers = _numbers(words, order, question, told) if own.size and not parted else None
+        names = [question]
         if numbers is None:
             names, numbers = _yes_or_no(words, question, several if parted else None)
-            keys = np.array([items[name] for name in names])
-            entries.append((np.repeat(own, keys.size), np.tile(keys, own.size), numbers))
-        else:
-            entries.append((own, np.full(own.size, items[question]), numbers))
-    if not entries:
-        raise DataError("Every answer is missing. Nothing is left to read.")
+        keys = np.array([items[name] for name in names], dtype=np.int32)
+        entries.append((np.repeat(own, keys.size), np.tile(keys, own.size), numbers))
     keys, partner, values = (np.concatenate(parts) for parts in zip(*entries, strict=True))
+    if not values.size:
+        raise DataError("Every answer is missing. Nothing is left to read.")
     ids, rows = users.finish(keys)
     vocabulary, columns = Vocabulary.index(list(items), "item")
     return Observations.of_rows(Vocabulary(ids), rows, vocabulary, columns[partner], values, Terms(maximum=1))
 
 
-def _once(own: Any, said: Any, question: str, users: list[str]) -> tuple[Any, Any]:
+def _once(own: Any, said: Any, question: str, users: list[str]) -> tuple[Any, list[str]]:
     """Return answers without those that say the same again; two answers of one user are refused."""
-    order = np.argsort(own, kind="stable")
-    own, said = own[order], said[order]
-    again = np.flatnonzero(np.diff(own) == 0)
-    for k in again[said[again] != said[again + 1]][:1]:
-        one, other = said[k][:40], said[k + 1][:40]
-        raise DataError(f"User {users[own[k]]!r} answers {question!r} with {one!r} and with {other!r}. Leave one.")
-    return np.delete(own, again), np.delete(said, again)
+    answers: dict[int, str] = {}
+    for user, word in zip(own.tolist(), said.tolist(), strict=True):
+        if answers.setdefault(user, word) != word:
+            one, other = answers[user][:40], word[:40]
+            raise DataError(f"User {users[user]!r} answers {question!r} with {one!r} and with {other!r}. Leave one.")
+    return np.array(list(answers), dtype=np.int32), list(answers.values())
 
 
-def _yes_or_no(said: NDArray[Any], question: str, several: str | None) -> tuple[list[str], Floats]:
+def _yes_or_no(said: list[str], question: str, several: str | None) -> tuple[list[str], Floats]:
     """Return an item for each word that answers a question, and for each answer whether it is these words."""
-    answers = [[word.strip() for word in text.split(several)] if several else [text] for text in said.tolist()]
+    answers = [[word.strip() for word in text.split(several)] if several else [text] for text in said]
     words = sorted({word for some in answers for word in some if word})
     if len(words) > MOST_ANSWERS:
         raise DataError(
@@ -141,20 +133,20 @@ def _yes_or_no(said: NDArray[Any], question: str, several: str | None) -> tuple[
     return [f"{question} = {word}" for word in words], np.array([float(w in some) for some in answers for w in words])
 
 
-def _numbers(said: NDArray[Any], order: dict[str, float], question: str, told: Reading) -> Floats | None:
+def _numbers(said: list[str], order: dict[str, float], question: str, told: Reading) -> Floats | None:
     """Return the answers to a question from 0 to 1 where they have an order; None where they are words."""
-    texts, codes = np.unique(said.astype(str), return_inverse=True)
+    texts = list(dict.fromkeys(said))
     try:
-        table = np.array([order[t] for t in texts]) if order else numbers_of(texts.tolist(), told).numbers
+        table = [order[t] for t in texts] if order else numbers_of(texts, told.notation).numbers.tolist()
     except UnreadableError as error:
         # A stray word among numbers is rather one for what is missing.
-        if 2 * sum(map(looks_like_number, said.tolist())) > said.size:
+        if 2 * sum(map(looks_like_number, said)) > len(said):
             raise DataError(f"Question {question!r}: an answer {error}") from None
         return None
-    values: Floats = table[codes]
+    number = dict(zip(texts, table, strict=True))
+    values = np.array([number[text] for text in said])
     if values.min() >= 0.0 and values.max() <= 1.0:
         return values
     extent = told.check(values, None, lambda row: f"question {question!r}")
-    scale = (Terms(1.0, float(len(order))) if order else told).scale_between(extent)
-    found: Floats = scale.probability(values)
+    found: Floats = (Terms(1.0, float(len(order))) if order else told).scale_between(extent).probability(values)
     return found

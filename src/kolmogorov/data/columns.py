@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
+import os
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from numbers import Integral
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kolmogorov._support.progress import notice
 from kolmogorov._support.typing import Floats
 from kolmogorov._support.validation import suggestion
-from kolmogorov.data.sources import Source, TextSource
+from kolmogorov.data.sources import WHITESPACE, Source, TextSource, is_table, sources_of
+from kolmogorov.data.told import ROLES, Reading
 from kolmogorov.data.values import BLANK_WORDS, PAIR_OF, looks_like_number, text_of
-from kolmogorov.data.vocabulary import is_whole
+from kolmogorov.data.vocabulary import Vocabulary, id_text, is_whole
 from kolmogorov.errors import DataError, ParameterError
-
-if TYPE_CHECKING:
-    from kolmogorov.data.read import Reading
 
 _THINGS = "item movie film product book song track artist album game joke question article business restaurant beer"
 _THINGS += " anime video show recipe hotel place page url course service produkt artikel buch produit livre producto"
@@ -43,10 +43,11 @@ _USUAL: dict[str, list[set[str]]] = {
 _TITLE_NAMES = {*_TITLES, *(name + end for name in _THINGS.split() for end in ("title", "name"))}
 _WHEN = "timestamp time date datetime when day createdat created datum zeit uhrzeit zeitstempel reviewtime ratedat ts"
 _TIMES = {*_WHEN.split(), "unixtime", "heure", "fecha", "hora"}
-ROLES = ("user", "item", "value")
 #: Usual names of columns of titles, and of ids, in files that are about one side.
 TITLE_NAMES = ("title", "name", "label", "text", "description")
 ID_NAMES = ("id", "key", "code")
+#: Words that are no header, whatever stands below them.
+_ANSWERS = ("yes", "no", "true", "false", "ja", "nein", "wahr", "falsch", "oui", "non")
 #: Names of columns that an error lists.
 _MOST_LISTED = 12
 #: Rows that are looked at where the kind of table is in doubt, and cells that tell what is in a column.
@@ -61,10 +62,6 @@ _FAR, _RARE, _FEW = 3.0, 0.1, 12
 def plain(name: Any) -> str:
     """Return a name in small letters, without blanks and signs."""
     return re.sub(r"[^a-z0-9]", "", unicodedata.normalize("NFKD", str(name)).lower())
-
-
-def _is_time(name: Any) -> bool:
-    return plain(name) in _TIMES
 
 
 def index_column(names: Sequence[Any]) -> int | None:
@@ -94,74 +91,15 @@ def candidates(names: Sequence[Any], role: str) -> list[int]:
     for tier in _USUAL[role]:
         if found := [at for at, name in enumerate(known) if name in tier]:
             return found
-    if role != "value":
-        return []
     words = [set(re.findall(r"[a-z]+", re.sub(r"([a-z])([A-Z])", r"\1 \2", str(name)).lower())) for name in names]
-    return [at for at, own in enumerate(words) if own & _USUAL["value"][0] and not _is_time(names[at])]
+    several = [at for at, own in enumerate(words) if own & _USUAL["value"][0] and known[at] not in _TIMES]
+    return several if role == "value" else []
 
 
 def usual_columns(names: Sequence[Any], known: Mapping[str, Any] | None = None) -> dict[str, int]:
     """Return user, item and value by the names `known` for them, else by their usual names where one column has one."""
     found = {role: at[0] for role in ROLES if len(at := candidates(names, role)) == 1}
-    told = {role: name for role, name in (known or {}).items() if role in ROLES and name in names}
-    return found | {role: list(names).index(name) for role, name in told.items()}
-
-
-def pick_columns(source: Source, told: Reading, roles: Sequence[str]) -> dict[str, int]:
-    """Return the column of each role; in a frame one is only taken by its name, in a file by its place as well."""
-    names = source.names
-    asked = {role: told.asked[role] for role in (*roles, *(["weight"] if "value" in roles else []))}
-    chosen = {role: position_of(source, at, role) for role, at in asked.items() if at is not None}
-    for role in (role for role in roles if role not in chosen):
-        found = [at for at in candidates(names, role) if at not in chosen.values()]
-        if told.known.get(role) in names:
-            chosen[role] = position_of(source, told.known[role], role)
-        elif len(found) > 1:
-            shown = " or ".join(repr(str(names[at])) for at in found)
-            twins = [str(name).strip() for name in names].count(str(names[found[0]]).strip()) > 1
-            said = found[0] if twins else str(names[found[0]])
-            raise DataError(f"{source.name}: which column is the {role}, {shown}? Say {role}={said!r}.")
-        elif found:
-            chosen[role] = found[0]
-    # What is left goes by its place among the columns that are no times and no row numbers.
-    places = [at for at, name in enumerate(names) if not _is_time(name) and at != index_column(names)]
-    pair = {"user", "item"} <= chosen.keys()
-    for role in (role for role in roles if role not in chosen):
-        free = [at for at in places[ROLES.index(role) :][:1] if at not in chosen.values()]
-        if told.wide:
-            free = free or [at for at in range(len(names)) if at not in chosen.values()]
-        if free and (told.wide or source.path is not None):
-            chosen[role] = free[0]
-        elif role != "value" or not told.implicit:
-            more = " If it has one row per user and one column per item, say wide=True."
-            if role == "value" and (pair or len(places) == 2):
-                more = " If every line is a yes, as in a list of clicks or purchases, say implicit=True."
-            elif told.wide or len(places) < 4:
-                more = ""
-            name = f" Name it with {role}=." if role != "value" or len(places) > 2 else ""
-            raise DataError(f"{source.name}: which column is the {role}? It has: {listed(names)}.{name}{more}")
-    return {role: chosen[role] for role in (*ROLES, "weight") if role in chosen}
-
-
-def position_of(source: Source, column: Any, role: str) -> int:
-    """Return the position of a column that is asked for by its name or its position from 0."""
-    known = [name.strip() if isinstance(name, str) else name for name in source.names]
-    twins = [at for at, name in enumerate(known) if name == column and not isinstance(column, bool)]
-    if len(twins) > 1:
-        raise DataError(
-            f"{source.name}: columns {' and '.join(map(str, twins))} are both called {column!r}. Say which is the "
-            f"{role} by its number, for example {role}={twins[0]}."
-        )
-    if twins:
-        return twins[0]
-    if isinstance(column, str):
-        near = suggestion(column, map(str, known))
-        raise DataError(f"{source.name} has no column {column!r} for the {role}; it has: {listed(known)}.{near}")
-    if not isinstance(column, Integral) or isinstance(column, bool):
-        raise ParameterError(f"{role} must be the name of a column or its position from 0, got {column!r}.")
-    if not 0 <= int(column) < len(known):
-        raise DataError(f"{source.name} has columns 0 to {len(known) - 1}, but the {role} is set to column {column}.")
-    return int(column)
+    return found | {role: list(names).index(name) for role, name in (known or {}).items() if name in names}
 
 
 def listed(names: Sequence[Any], most: int = _MOST_LISTED) -> str:
@@ -187,11 +125,10 @@ def _has_header(source: TextSource, told: Reading, roles: Sequence[str]) -> bool
     least = 2 if told.wide or told.implicit else len(roles)
     if len(first) < least:
         more = " If another character separates the columns, name it with sep=."
-        if len(first) == 2 and "value" in roles:
+        if len(first) == 2:
             more = " If every line is a yes, as in a list of clicks or purchases, say implicit=True."
-        expected = "user, and one for each item" if told.wide else ", ".join(roles)
         raise DataError(
-            f"{source.name}: expected at least {least} columns ({expected}), got {len(first)} in the line "
+            f"{source.name}: expected at least {least} columns, got {len(first)} in the line "
             f"{source.first_line[:60]!r}.{more}"
         )
     if by_name or told.header != "auto":
@@ -205,100 +142,120 @@ def _has_header(source: TextSource, told: Reading, roles: Sequence[str]) -> bool
     if told.implicit and len(first) == 2:
         return bool(usual)
     at = told.value if isinstance(told.value, int) else 2
-    if at >= len(first):
-        return True
-    below = second[at] if at < len(second) else ""
-    one, other = first[at].casefold(), below.casefold()
-    if told.map is not None or first[at] in told.missing:
-        return first[at] not in told.missing and one not in (told.map or {})
-    if one not in PAIR_OF:
-        return True
-    sure = one in ("yes", "no", "true", "false", "ja", "nein", "wahr", "falsch", "oui", "non")
-    if sure or not other or below in told.missing or PAIR_OF[one] == PAIR_OF.get(other):
+    word, below = ([*line, *[""] * (at + 1)][at] for line in (first, second))
+    if told.map is not None or word in told.missing:
+        return word not in told.missing and word.casefold() not in (told.map or {})
+    pair = PAIR_OF.get(word.casefold())
+    if pair and (word.casefold() in _ANSWERS or below in ("", *told.missing) or pair == PAIR_OF.get(below.casefold())):
         return False
-    if below in ("0", "1") and not any(map(looks_like_number, second[:at])):
-        raise DataError(
-            f"{source.name}: is the first line, {source.first_line[:60]!r}, a header or a rating? Say "
-            "header=True or header=False."
-        )
+    if pair and below in ("0", "1") and not any(map(looks_like_number, second[:at])):
+        said = f"is the first line, {source.first_line[:60]!r}, a header or a rating?"
+        raise DataError(f"{source.name}: {said} Say header=True or header=False.")
     return True
 
 
 def list_columns(source: Source, told: Reading, roles: Sequence[str] = ROLES) -> tuple[dict[str, int], set[str]]:
     """Return the column of each role of a list, and the roles whose columns have no usual name and were not named."""
-    at = pick_columns(source, told, roles)
+    at = _chosen(source, told, roles)
     usual = usual_columns(source.names, told.known)
     guessed = {role for role in at if told.asked[role] is None and usual.get(role) != at[role]}
-    if source.named and guessed:
-        refuse_wide(source, at, guessed)
+    if source.named and "value" in guessed and guessed & {"user", "item"}:
+        values = [k for k, cells in enumerate(_head(source)) if k != at["user"] and _could_be_values(cells)]
+        few = len(values) < 3 or 2 * len(values) < len(source.names) - 1
+        if not few and ("item" in guessed or at["item"] in values):
+            raise DataError(
+                f"{source.name}: is it a list of ratings, or one row per user and one column per item? The columns "
+                f"{listed([source.names[k] for k in values], 4)} all hold values. If each is an item, say wide=True. "
+                "If it is a list, name its columns with item= and value=."
+            )
     return at, guessed
+
+
+def _chosen(source: Source, told: Reading, roles: Sequence[str]) -> dict[str, int]:
+    """Return the column of each role; in a frame one is only taken by its name, in a file by its place as well."""
+    names = source.names
+    asked = {role: told.asked[role] for role in (*roles, *(["weight"] if "value" in roles else []))}
+    chosen = {role: _position_of(source, at, role) for role, at in asked.items() if at is not None}
+    for role in (role for role in roles if role not in chosen):
+        found = [at for at in candidates(names, role) if at not in chosen.values()]
+        if told.known.get(role) in names:
+            found = [names.index(told.known[role])]
+        if len(found) > 1:
+            shown = " or ".join(repr(str(names[at])) for at in found)
+            said = found[0] if names.count(names[found[0]]) > 1 else str(names[found[0]])
+            raise DataError(f"{source.name}: which column is the {role}, {shown}? Say {role}={said!r}.")
+        if found:
+            chosen[role] = found[0]
+    # What is left goes by its place among the columns that are no times and no row numbers.
+    places = [at for at, name in enumerate(names) if plain(name) not in _TIMES and at != index_column(names)]
+    pair = {"user", "item"} <= chosen.keys()
+    for role in (role for role in roles if role not in chosen):
+        free = [at for at in places[ROLES.index(role) :][:1] if at not in chosen.values()]
+        if told.wide:
+            free = free or [at for at in range(len(names)) if at not in chosen.values()]
+        if free and (told.wide or source.path is not None):
+            chosen[role] = free[0]
+        elif role != "value" or not told.implicit:
+            more = f" Name it with {role}=."
+            if role == "value" and (pair or len(places) == 2):
+                more += " If every line is a yes, as in a list of clicks or purchases, say implicit=True."
+            elif not told.wide and len(places) > 3:
+                more += " If it has one row per user and one column per item, say wide=True."
+            raise DataError(f"{source.name}: which column is the {role}? It has: {listed(names)}.{more}")
+    return {role: chosen[role] for role in (*ROLES, "weight") if role in chosen}
+
+
+def _position_of(source: Source, column: Any, role: str) -> int:
+    """Return the position of a column that is asked for by its name or its position from 0."""
+    names = [name.strip() if isinstance(name, str) else name for name in source.names]
+    if isinstance(column, str) and names.count(column) > 1:
+        at = names.index(column)
+        raise DataError(f"{source.name}: several columns are called {column!r}. Say which, for example {role}={at}.")
+    if column in names and not isinstance(column, bool):
+        return names.index(column)
+    if isinstance(column, Integral) and not isinstance(column, bool) and 0 <= int(column) < len(names):
+        return int(column)
+    near = suggestion(str(column), map(str, names))
+    raise DataError(f"{source.name} has no column {column!r} for the {role}; it has: {listed(names)}.{near}")
 
 
 def wide_columns(source: Source, told: Reading) -> tuple[int, dict[str, int]]:
     """Return the column of the users of a wide table, and those of the items by their ids."""
     names, index = source.names, index_column(source.names)
-    user = pick_columns(source, told, ["user"])["user"]
+    user = _chosen(source, told, ["user"])["user"]
     sure = told.user is not None or candidates([names[user]], "user") or plain(names[user]) in ID_NAMES
     if index is not None and not sure:
         # A column without a name holds the users, unless it numbers the rows beside a column of users.
-        cells = head(source)
+        cells = _head(source)
         numbered = cells and all(is_whole(text_of(cell)) for cell in cells[index])
-        user = user if numbered and not could_be_values(cells[user]) else index
-    left_out = {user, index, *(position_of(source, column, "item") for column in told.ignore)}
-    kept = range(len(names)) if told.keep is None else [position_of(source, column, "item") for column in told.keep]
-    at = [k for k in dict.fromkeys(kept) if k not in left_out]
-    if not at:
-        raise DataError(
-            f"{source.name}: a wide table has a column of users and others for the items, got none of these."
-        )
+        user = user if numbered and not _could_be_values(cells[user]) else index
+    left_out = {user, index, *(_position_of(source, column, "item") for column in told.ignore)}
+    kept = range(len(names)) if told.keep is None else [_position_of(source, column, "item") for column in told.keep]
     found: dict[str, int] = {}
-    for k in at:
+    for k in (k for k in dict.fromkeys(kept) if k not in left_out):
         text = str(names[k]).strip()
         if not text:
             raise DataError(f"{source.name}: column {k} has no name. Name it, or leave it out with ignore={k}.")
         if found.setdefault(text, k) != k:
             raise DataError(f"{source.name}: columns {found[text]} and {k} are both called {text!r}.")
+    if not found:
+        raise DataError(f"{source.name}: a wide table has a column of users and others for the items, got no others.")
     return user, found
 
 
 # --- what is in doubt -------------------------------------------------------------------------------------------------
 
 
-def head(source: Source) -> list[list[Any]]:
+def _head(source: Source) -> list[list[Any]]:
     """Return the first rows of all columns, by columns."""
     arrays = next(source.batches(range(len(source.names))), [])
     return [array.slice(0, _LOOKED_AT).to_pylist() for array in arrays]
 
 
-def could_be_values(cells: Sequence[Any]) -> bool:
+def _could_be_values(cells: Sequence[Any]) -> bool:
     """Tell whether cells are numbers or yes and no, empty ones aside."""
     texts = [text_of(cell) for cell in cells if cell is not None and text_of(cell).casefold() not in BLANK_WORDS]
     return bool(texts) and all(looks_like_number(text) or text.casefold() in PAIR_OF for text in texts)
-
-
-def refuse_wide(source: Source, at: Mapping[str, int], guessed: set[str]) -> None:
-    """Refuse a table whose columns have no usual names, where all but the first few could be items."""
-    if "value" not in guessed or not guessed & {"user", "item"}:
-        return
-    values = [k for k, cells in enumerate(head(source)) if k != at["user"] and could_be_values(cells)]
-    few = len(values) < 3 or 2 * len(values) < len(source.names) - 1
-    if not few and ("item" in guessed or at["item"] in values):
-        raise DataError(
-            f"{source.name}: is it a list of ratings, or one row per user and one column per item? The columns "
-            f"{listed([source.names[k] for k in values], 4)} all hold values. If each is an item, say wide=True. If it "
-            "is a list, name its columns with item= and value=."
-        )
-
-
-def refuse_text(source: Source, at: Mapping[str, int]) -> None:
-    """Refuse a column that was taken for the ratings and holds text, where others hold numbers."""
-    free = [k for k, name in enumerate(source.names) if k not in at.values() and not _is_time(name)]
-    cells = head(source)
-    if others := [str(source.names[k]) for k in free if could_be_values(cells[k])]:
-        raise DataError(
-            f"{source.place(0)}: column {str(source.names[at['value']])!r} was taken for the ratings, and holds text. "
-            f"Numbers are in: {', '.join(map(repr, others))}. For example, say value={others[0]!r}."
-        ) from None
 
 
 def refuse_scales(name: str, names: Sequence[str], columns: Sequence[Floats], words: Sequence[bool]) -> None:
@@ -306,36 +263,29 @@ def refuse_scales(name: str, names: Sequence[str], columns: Sequence[Floats], wo
     known = [k for k, column in enumerate(columns) if not np.isnan(column).all()]
     ends = np.array([(np.nanmin(columns[k]), np.nanmax(columns[k])) for k in known]).reshape(-1, 2)
     cells = np.array([np.count_nonzero(~np.isnan(columns[k])) for k in known])
-    strange = strange_columns(ends[:, 0], ends[:, 1], cells, np.array([words[k] for k in known], dtype=bool))
+    strange = _strange(ends[:, 0], ends[:, 1], cells, np.array([words[k] for k in known], dtype=bool))
     if not strange.any():
         return
     apart = [names[k] for k, odd in zip(known, strange, strict=True) if odd]
     shown = [f"{name} {low:g} to {high:g}" for name, (low, high) in zip(apart[:6], ends[strange], strict=False)]
     rest = ends[~strange]
-    usual = f"{rest[:, 0].min():g} to {rest[:, 1].max():g}" if rest.size else "none"
     out = repr(apart[0]) if len(apart) == 1 else repr(apart)
     which = f"s {apart[0]!r} and {len(apart) - 1} more are" if len(apart) > 1 else f" {apart[0]!r} is"
     raise DataError(
-        f"{name}: column{which} on another scale than the others: {', '.join(shown)}; the others {usual}. To leave "
-        f"out what is no item, say ignore={out}. To scale each column by itself, say scale='column'. If all are on one "
-        "scale, say which: maximum=."
+        f"{name}: column{which} on another scale than the others: {', '.join(shown)}; the others "
+        f"{rest[:, 0].min():g} to {rest[:, 1].max():g}. To leave out what is no item, say ignore={out}. To scale each "
+        "column by itself, say scale='column'. If all are on one scale, say which: maximum=."
     )
 
 
-def strange_columns(low: Floats, high: Floats, cells: NDArray[Any], words: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _strange(low: Floats, high: Floats, cells: NDArray[Any], words: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Tell which columns, by their ends, are not on the scale of the others.
 
-    A column of yes and no beside others is strange, and one that lies far above them. Where half of the columns or more
-    begin (or end) at the same number, that is an end of the scale, and whatever lies beyond it is strange.
+    One that lies far above the others is strange, and where half of the columns or more begin (or end) at the same
+    number, that is an end of the scale, and whatever lies beyond it is strange.
     """
-    sure = cells >= _TELLING
-    bits = (low == 0.0) & (high == 1.0) & (sure | words)
-    beyond = (high > 1.0) | (low < 0.0)
-    if bits.any() and beyond.any():
-        return beyond if beyond.sum() <= bits.sum() else bits
-    if low.size < 2:
-        return np.zeros(low.size, dtype=bool)
-    strange = (low > _FAR * max(float(np.median(high)), 1.0)) & (cells >= 2)
+    strange = (low > _FAR * max(float(np.median(high)), 1.0)) & (cells >= 2) if low.size > 1 else low < low
+    sure = (cells >= _TELLING) | words
     for end, sign in ((high, 1.0), (low, -1.0)) if sure.sum() > 2 else ():
         points, counts = np.unique(end[sure], return_counts=True)
         if 2 * counts.max() >= sure.sum():
@@ -377,3 +327,57 @@ def refuse_codes(points: Floats, counts: NDArray[np.int64], place_of: Callable[[
                 f"{share:.1%} of the rows have it. If it means that there is no answer, say missing={code:g}. If it is "
                 f"one, say {'maximum' if at else 'minimum'}={code:g}."
             )
+
+
+# --- titles: two columns, an id and a text ----------------------------------------------------------------------------
+
+
+def titled(vocabulary: Vocabulary, given: Any, what: str) -> Vocabulary:
+    """Return the same ids with titles; an id without a title keeps the one that it had, or is its own."""
+    if given is None:
+        return vocabulary
+    texts = titles_of(given, what)
+    found = {i: texts[i] for i in vocabulary.ids.tolist() if texts.get(i)}
+    if len(vocabulary) and not found:
+        came = f"they are for ids such as {next(iter(texts))!r}" if texts else "there are none"
+        ours = vocabulary.ids.item(0)
+        raise DataError(f"No {what} has one of these titles: {came}, and the {what}s here are such as {ours!r}.")
+    if vocabulary.labels is not None:
+        found = dict(zip(vocabulary.ids.tolist(), vocabulary.labels.tolist(), strict=True)) | found
+    if len(found) < len(vocabulary):
+        notice(f"{len(found):,} of {len(vocabulary):,} {what}s have a title; the others go by their ids")
+    return vocabulary.with_labels(found)
+
+
+def titles_of(given: Any, what: str = "item") -> dict[str, str]:
+    """Return titles by ids, both as texts; `given` is a dictionary, a data frame or a path."""
+    if not isinstance(given, (Mapping, str, os.PathLike)) and not is_table(given):
+        kind = type(given).__name__
+        raise DataError(
+            f"Titles of {what}s are a dictionary, a data frame of two columns or a file of them, got {kind}."
+        )
+    pairs: Iterable[tuple[Any, Any]] = given.items() if isinstance(given, Mapping) else _pairs(given)
+    known = ((i, title) for i, title in pairs if i is not None and title is not None and title == title)
+    return {str(id_text(i) or i): str(title).strip() for i, title in known}
+
+
+def _pairs(given: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield ids and titles of a file or a frame."""
+    # A title may hold any separator but the first.
+    source = sources_of(given, sep="first")[0]
+    if isinstance(source, TextSource) and source.separator == WHITESPACE:
+        # Titles have blanks themselves.
+        yield from (line.strip().partition(" ")[::2] for line in source.lines() if line.strip())
+        return
+    names = source.first if isinstance(source, TextSource) else source.names
+    if len(names) < 2:
+        raise DataError(f"{source.name} must have two columns, an id and a text; there is {listed(names) or 'none'}.")
+    known = [plain(name) for name in names]
+    title = next((k for end in TITLE_NAMES for k, name in enumerate(known) if name.endswith(end)), None)
+    others = ["" if k == title else name for k, name in enumerate(names)]
+    usual = [k for name in ID_NAMES for k, found in enumerate(known) if found == name and k != title]
+    usual += [at for role in ("item", "user") for at in candidates(others, role)]
+    if isinstance(source, TextSource) and title is not None and usual:
+        source.take_header()
+    for ids, titles in source.batches((0, 1) if title is None or not usual else (usual[0], title)):
+        yield from zip(ids.to_pylist(), titles.to_pylist(), strict=True)

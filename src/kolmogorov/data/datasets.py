@@ -35,9 +35,9 @@ from kolmogorov._support.seeds import generator
 from kolmogorov._support.typing import Floats
 from kolmogorov._support.validation import NONE, check_parameters, integer, real, suggestion
 from kolmogorov.data.observations import Observations
-from kolmogorov.data.provenance import Provenance
 from kolmogorov.data.read import read_ratings
 from kolmogorov.data.scale import Terms
+from kolmogorov.data.told import Provenance
 from kolmogorov.data.vocabulary import Vocabulary
 from kolmogorov.errors import DataError, ParameterError
 

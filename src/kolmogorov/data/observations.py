@@ -21,11 +21,11 @@ from kolmogorov._support.optional import to_frame
 from kolmogorov._support.seeds import generator
 from kolmogorov._support.typing import Floats
 from kolmogorov._support.validation import between, check_parameters, integer, one_of
-from kolmogorov.data.columns import usual_columns
+from kolmogorov.data.columns import titled, usual_columns
 from kolmogorov.data.packed import PackedTable, open_table, packed_subset
-from kolmogorov.data.provenance import Provenance
 from kolmogorov.data.scale import Place, Scale, Terms
 from kolmogorov.data.sources import columns_of, is_table
+from kolmogorov.data.told import Provenance
 from kolmogorov.data.values import Coder, Notation, UnreadableError, numbers_of
 from kolmogorov.data.view import Entries, View, duplicate, fingerprint_of, nothing_there, transposed
 from kolmogorov.data.vocabulary import Vocabulary, in_array, one_dimensional
@@ -145,38 +145,6 @@ class Observations:
         found = Entries(own, partner, entries.values, entries.weights)
         found = found.sorted(len(users), len(items), merging, complain)
         return cls(users, items, found.view(len(users)), scale)
-
-    @classmethod
-    def from_frame(
-        cls, frame: Any, user: Any = None, item: Any = None, value: Any = None, **options: Any
-    ) -> Observations:
-        """Make observations of the columns of a data frame or of an Arrow stream.
-
-        Parameters
-        ----------
-        frame : data frame or Arrow stream
-            Of any library that speaks Arrow: pandas, polars, pyarrow, a DuckDB relation.
-        user, item, value : str
-            Column names; by default the usual ones, such as user_id, movie and rating.
-        **options
-            Those of `kolmogorov.read_ratings`.
-
-        Examples
-        --------
-        >>> import pandas as pd
-        >>> frame = pd.DataFrame({"by": ["ann", "bob"], "drink": ["tea", "tea"], "stars": [5, 4]})
-        >>> print(Observations.from_frame(frame, "by", "drink", "stars", maximum=5))
-        Observations: 2 of 2 users × 1 items (100.0% observed), p = r / 5
-        """
-        from kolmogorov.data.read import Reading, read_as_told
-
-        told = Reading(user=user, item=item, value=value, **options)
-        if not is_table(frame):
-            raise DataError(
-                f"Expected a data frame or an Arrow stream, got {type(frame).__name__}. For arrays use from_arrays, "
-                "from_scipy or from_dense."
-            )
-        return read_as_told(frame, told)
 
     @classmethod
     def from_scipy(cls, matrix: Any, *, weights: Any = None, **options: Any) -> Observations:
@@ -357,8 +325,6 @@ class Observations:
         >>> obs.with_titles(items={50: "Star Wars (1977)"}).items.name(0)
         'Star Wars (1977)'
         """
-        from kolmogorov.data.titles import titled
-
         if items is None and users is None:
             return self
         called = titled(self.users, users, "user"), titled(self.items, items, "item")

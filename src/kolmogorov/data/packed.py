@@ -33,8 +33,8 @@ from numpy.typing import NDArray
 from pyarrow import compute, ipc
 
 from kolmogorov._support.validation import check_between, check_indices, check_indptr
-from kolmogorov.data.provenance import Provenance
 from kolmogorov.data.scale import LARGEST_WEIGHT, LEAST_WEIGHT, Scale
+from kolmogorov.data.told import Provenance
 from kolmogorov.data.view import View, counting_order, fingerprint_of
 from kolmogorov.data.vocabulary import Vocabulary
 from kolmogorov.errors import FileFormatError, FileWriteError, InvariantError, KolmogorovError

@@ -1,7 +1,7 @@
 """`read_ratings` and `pack`: ratings of almost any make become entries; what is guessed is said.
 
 A source is read once: ids become keys, and of columns of values distinct cells are kept (`records_of`). Then these are
-understood (`part_of`), and what all sources hold is put together (`gathered`).
+understood (`part_of`), and what all sources hold is put together.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import reduce
 from itertools import islice
 from pathlib import Path
@@ -21,24 +21,21 @@ from numpy.typing import NDArray
 
 from kolmogorov._support.progress import notice
 from kolmogorov._support.typing import Floats
-from kolmogorov._support.validation import AUTO, BOOLEAN, Requirement, check_parameters, one_of
 from kolmogorov.data.columns import (
-    ROLES,
     index_column,
     list_columns,
     refuse_codes,
     refuse_scales,
-    refuse_text,
     take_header,
     title_column,
+    titles_of,
     wide_columns,
 )
 from kolmogorov.data.observations import Observations, check_any
 from kolmogorov.data.packed import check_free, write_table
-from kolmogorov.data.provenance import Provenance, points_of
-from kolmogorov.data.scale import Extent, Terms
+from kolmogorov.data.scale import Extent
 from kolmogorov.data.sources import Source, sources_of
-from kolmogorov.data.titles import texts_of
+from kolmogorov.data.told import Provenance, Reading, points_of
 from kolmogorov.data.values import Notation, UnreadableError, ValueColumn, looks_like_number, numbers_of
 from kolmogorov.data.view import Entries, nothing_there
 from kolmogorov.data.vocabulary import IdColumn, Vocabulary
@@ -46,70 +43,6 @@ from kolmogorov.errors import DataError, ParameterError
 
 #: Distinct ratings that are told.
 _MOST_POINTS = 64
-_TEXT = Requirement("a text", lambda value: isinstance(value, str) and bool(value))
-_RULES = {"sep": _TEXT, "encoding": _TEXT, "header": BOOLEAN | AUTO, "scale": one_of(("table", "column"))}
-_RULES |= dict.fromkeys(("wide", "implicit"), BOOLEAN)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Reading(Terms, Notation):
-    """What a reader is told, checked; each is said in `read_ratings`."""
-
-    user: Any = None
-    item: Any = None
-    value: Any = None
-    weight: Any = None
-    sep: str = "auto"
-    header: bool | str = "auto"
-    wide: bool = False
-    keep: Any = None
-    ignore: Any = ()
-    implicit: bool = False
-    scale: str = "table"
-    encoding: str = "auto"
-    titles: Any = None
-    #: Names that columns had in another file; they go before usual ones, where there are any such columns.
-    known: Mapping[str, Any] = field(default_factory=dict, repr=False)
-
-    def __post_init__(self) -> None:
-        Terms.__post_init__(self)
-        Notation.__post_init__(self)
-        check_parameters("Reading", vars(self), _RULES)
-        role = next((role for role in ("item", "value", "weight") if self.asked[role] is not None), None)
-        if self.wide and role:
-            raise ParameterError(f"In a wide table every column but the user's is an item. Leave out {role}=.")
-        if self.wide and self.implicit:
-            raise ParameterError("implicit=True is for a list of pairs; a wide table has a value in each cell.")
-        for name in ("keep", "ignore"):
-            given = getattr(self, name)
-            columns = given if given is None else (given,) if isinstance(given, (str, int)) else tuple(given)
-            if columns and not self.wide:
-                raise ParameterError(f"{name} goes only with a wide table. A list ignores other columns anyway.")
-            vars(self)[name] = columns
-
-    @property
-    def asked(self) -> dict[str, Any]:
-        """The columns by role."""
-        return {role: getattr(self, role) for role in (*ROLES, "weight")}
-
-    @property
-    def merging(self) -> Any:
-        """What is done with several values of a pair; clicks are repeated as a matter of course, and count once."""
-        return "mean" if self.implicit and self.duplicates == "error" else self.duplicates
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return what differs from the defaults as plain values, for a file; titles are no part of it."""
-        defaults = {option.name: option.default for option in fields(self) if option.init}
-        given = {name: getattr(self, name) for name in defaults if name not in ("titles", "known")}
-        changed = {name: value for name, value in given.items() if value != defaults[name]}
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in changed.items()}
-
-    @classmethod
-    def of_recipe(cls, recipe: Mapping[str, Any], given: Mapping[str, Any]) -> Reading:
-        """Return the options of a recipe, over which those given go; its columns are looked for, not asked for."""
-        known = {role: recipe[role] for role in ROLES if isinstance(recipe.get(role), str)}
-        names = {option.name for option in fields(cls) if option.init}
-        return cls(**{k: v for k, v in recipe.items() if k in names and k not in known} | dict(given), known=known)
 
 
 def read_ratings(
@@ -212,8 +145,8 @@ def read_ratings(
 def read_as_told(source: Any, told: Reading) -> Observations:
     """Do as `read_ratings` with options that were put together."""
     # Ratings may take minutes to read, and titles that are not there are found out first.
-    names = None if told.titles is None else texts_of(told.titles)
-    found = gathered(sources_of(source, sep=told.sep, encoding=told.encoding), told)
+    names = None if told.titles is None else titles_of(told.titles)
+    found = _gathered(sources_of(source, sep=told.sep, encoding=told.encoding), told)
     scale, called = found.scale, source if isinstance(source, (str, os.PathLike)) else "ratings"
     if told.maximum is None and told.scale == "table" and scale.minimum == 0.0:
         notice(f"{called}: maximum taken as {scale.maximum:g}, so {scale}")
@@ -277,17 +210,16 @@ class Part:
     #: One, or one for each item of a wide table, or none where every line is a yes.
     columns: list[ValueColumn]
     titles: Mapping[int, str]
-    #: Columns by role; roles of those that have no usual name and were not named; and what is said of all this.
-    at: Mapping[str, int]
+    #: Roles of columns that have no usual name and were not named; the columns, and how the source is written.
     guessed: set[str]
     about: Mapping[str, Any]
     ratings: Floats = field(default_factory=lambda: np.empty(0))
-    #: Of each row, or of each cell of a wide table, whether it is a rating.
-    kept: NDArray[np.bool_] = field(default_factory=lambda: np.empty(0, bool))
+    #: Of each row, for each of its values, whether it is a rating.
+    kept: NDArray[np.bool_] = field(default_factory=lambda: np.empty((0, 1), bool))
 
     def place(self, record: int) -> str:
         """Name the place of a rating."""
-        return self.source.place(int(np.flatnonzero(self.kept)[record]) // max(self.kept[:1].size, 1))
+        return self.source.place(int(np.flatnonzero(self.kept)[record]) // self.kept.shape[1])
 
 
 def records_of(source: Source, told: Reading, users: IdColumn, items: IdColumn) -> Part:
@@ -308,10 +240,9 @@ def records_of(source: Source, told: Reading, users: IdColumn, items: IdColumn) 
         columns = {role: str(names[k]) if source.named else f"column {k}" for role, k in at.items()}
     used = {*at.values(), *values, index_column(names)}
     ignored = [str(name) for k, name in enumerate(names) if k not in used and str(name)] if source.named else []
-    kind = "wide" if told.wide else "list" if values else "only yes"
 
-    found = [ValueColumn(told, name=text) for _, text in zip(values, texts, strict=False)]
-    mass = ValueColumn(Notation(decimal=told.decimal, thousands=told.thousands), "weight") if "weight" in at else None
+    found = [ValueColumn(told.notation, text) for _, text in zip(values, texts, strict=False)]
+    mass = ValueColumn(Notation(decimal=told.decimal, thousands=told.thousands))
     own: list[NDArray[np.int32]] = []
     titles: dict[int, str] = {}
     beside = {role: k for role, k in at.items() if role != "value"}
@@ -321,7 +252,7 @@ def records_of(source: Source, told: Reading, users: IdColumn, items: IdColumn) 
         own.append(users.read(cells["user"], source, n_rows))
         if "item" in cells:
             partner.append(items.read(cells["item"], source, n_rows))
-        if mass is not None:
+        if "weight" in cells:
             mass.read(cells["weight"])
         if "title" in cells:
             keys, where = np.unique(partner[-1], return_index=True)
@@ -332,33 +263,22 @@ def records_of(source: Source, told: Reading, users: IdColumn, items: IdColumn) 
             column.read(array)
         n_rows += len(arrays[0])
     source.check(text for side in (users, items) for text in side.texts)
+    mass.finish(source.place, "weight")
     sides = [np.concatenate(parts) if parts else np.empty(0, np.int32) for parts in (own, partner)]
-    about = {"kind": kind, "columns": columns, "ignored": ignored, **source.written}
-    weights = np.empty(0) if mass is None else mass.finish(source.place)
-    return Part(source, sides[0], sides[1], weights, found, titles, at, guessed, about)
+    about = {"columns": columns, "ignored": ignored, **source.written}
+    return Part(source, sides[0], sides[1], mass.numbers, found, titles, guessed, about)
 
 
 def part_of(source: Source, told: Reading, users: IdColumn, items: IdColumn, *, empty: bool = False) -> Part:
     """Read the ratings of one source, which is refused where nothing is in it, unless it may be `empty`."""
     part = records_of(source, told, users, items)
-    if told.wide:
-        _finish_wide(part, told)
-        table = np.stack([column.numbers for column in part.columns], axis=1)
-        part.kept = ~np.isnan(table) & (part.users >= 0)[:, None]
-        row, item = np.nonzero(part.kept)
-        part.users, part.items, part.ratings = part.users[row], part.items[item], table[part.kept]
-    else:
-        try:
-            table = part.columns[0].finish(source.place) if part.columns else np.ones(part.users.size)
-        except DataError:
-            if "value" in part.guessed and source.named:
-                refuse_text(source, part.at)
-            raise
-        part.kept = ~np.isnan(table) & (part.users >= 0) & (part.items >= 0)
-        # Nothing is copied where nothing is missing.
-        chosen = slice(None) if part.kept.all() else part.kept
-        part.users, part.items, part.ratings = part.users[chosen], part.items[chosen], table[chosen]
-        part.weights = part.weights[chosen] if part.weights.size else part.weights
+    _find_numbers(part, told)
+    table = np.stack([c.numbers for c in part.columns], axis=1) if part.columns else np.ones((part.users.size, 1))
+    sides = part.users[:, None], part.items if told.wide else part.items[:, None]
+    part.kept = ~np.isnan(table) & (sides[0] >= 0) & (sides[1] >= 0)
+    part.users, part.items = (np.broadcast_to(side, table.shape)[part.kept] for side in sides)
+    part.ratings = table[part.kept]
+    part.weights = part.weights[:, None][part.kept] if part.weights.size else part.weights
     if not empty and not part.ratings.size:
         if part.kept.size:
             raise DataError(f"{source.place(0)} and all others: every value is missing. Nothing is left to read.")
@@ -366,25 +286,33 @@ def part_of(source: Source, told: Reading, users: IdColumn, items: IdColumn, *, 
     return part
 
 
-def _finish_wide(part: Part, told: Reading) -> None:
-    """Find the values of a wide table, whose columns write decimals alike."""
-    every = [text for column in part.columns for text in column.texts()]
+def _find_numbers(part: Part, told: Reading) -> None:
+    every = [text for column in part.columns for text in column.texts()] if told.wide else []
     if any("," in text for text in every):
+        # The columns of a wide table write decimals alike.
         with suppress(UnreadableError):
             shared = list(dict.fromkeys(filter(looks_like_number, every)))
-            decimal = numbers_of(shared, Notation(missing=told.missing, decimal=told.decimal)).decimal
+            decimal = numbers_of(shared, told.notation._replace(map=None)).decimal or told.decimal
             for column in part.columns:
-                form = column.form
-                column.form = Notation(form.map, form.missing, decimal or form.decimal, form.thousands)
+                column.form = column.form._replace(decimal=decimal)
     for column in part.columns:
         try:
-            found = column.finish(part.source.place, part.columns)
+            column.finish(part.source.place, beside=every)
         except DataError as error:
-            more = f" Or leave the column out with ignore={column.name!r}."
-            raise DataError(f"Column {column.name!r}: {error}{more}") from None
+            if told.wide:
+                more = f" Or leave the column out with ignore={column.name!r}."
+                raise DataError(f"Column {column.name!r}: {error}{more}") from None
+            if "value" in part.guessed and part.source.named:
+                more = (
+                    f" Column {part.about['columns']['value']!r} was taken for the ratings; name another with value=."
+                )
+                raise DataError(f"{error}{more}") from None
+            raise
         if told.scale == "column":
-            low, high = np.nanmin(found, initial=np.inf), np.nanmax(found, initial=-np.inf)
-            column.numbers = (found - low) / (high - low) if high > low else np.where(np.isnan(found), found, 1.0)
+            low, high = np.nanmin(column.numbers, initial=np.inf), np.nanmax(column.numbers, initial=-np.inf)
+            column.numbers = (
+                (column.numbers - low) / (high - low) if high > low else np.where(np.isnan(column.numbers), np.nan, 1.0)
+            )
 
 
 def read_pairs(path: Any, told: Reading) -> tuple[list[str], list[str]]:
@@ -405,13 +333,13 @@ def read_pairs(path: Any, told: Reading) -> tuple[list[str], list[str]]:
 # --- all sources ------------------------------------------------------------------------------------------------------
 
 
-def gathered(sources: Sequence[Source], told: Reading) -> Observations:
+def _gathered(sources: Sequence[Source], told: Reading) -> Observations:
     """Read sources into memory: three numbers of 32 bits for each record, and every distinct text once."""
     users, items = (IdColumn(what, told.missing) for what in ("user", "item"))
     parts = [part_of(source, told, users, items) for source in sources]
     extents = [told.check(part.ratings, part.weights if part.weights.size else None, part.place) for part in parts]
     extent = reduce(Extent.joined, extents)
-    every, columns = [*items.texts], [column for part in parts for column in part.columns]
+    columns = [column for part in parts for column in part.columns]
     ratings = np.concatenate([part.ratings for part in parts])
     ends = np.cumsum([part.ratings.size for part in parts])
 
@@ -435,29 +363,28 @@ def gathered(sources: Sequence[Source], told: Reading) -> Observations:
         part.ratings = part.weights = np.empty(0)
     for column in columns:
         column.numbers = np.empty(0)
+    titles = {text: part.titles[key] for part in parts for text, key in items.texts.items() if key in part.titles}
     (user_ids, own), (item_ids, partner) = (side.finish(sides.pop(0)) for side in (users, items))
     scale = told.scale_between(extent)
     entries = Entries(own, partner, scale.probability(ratings), weights)
     named = Vocabulary(user_ids), Vocabulary(item_ids)
     found = Observations.assembled(*named, entries, scale, told.merging, place)
 
-    titles = {every[key]: text for part in parts for key, text in part.titles.items() if key >= 0}
     meanings = {word: number for column in columns for word, number in column.words.items()}
-    decimal = next((column.decimal for column in columns if column.decimal), None)
+    decimal = next((column.decimal for column in columns if column.decimal), "")
     recipe = {k: v for k, v in told.to_dict().items() if k not in ("minimum", "maximum", "scaling")}
-    path, n_records = sources[0].path, ratings.size
     about = Provenance(
         **parts[0].about,
         decimal=decimal,
         words=dict(islice(meanings.items(), _MOST_POINTS)),
         points=points_of(points, extent.low, extent.high),
         scale=str(scale),
-        n_records=n_records,
-        n_missing=sum(part.kept.size for part in parts) - n_records,
-        n_repeats=n_records - len(found),
+        n_records=ratings.size,
+        n_missing=sum(part.kept.size for part in parts) - ratings.size,
+        n_repeats=ratings.size - len(found),
         duplicates="once" if told.merging != told.duplicates else told.duplicates,
         recipe=recipe | ({"decimal": ","} if decimal == "," else {}),
-        name="" if path in (None, "-") else Path(str(path)).name.split(".")[0],
+        name="" if sources[0].path in (None, "-") else Path(str(sources[0].path)).name.split(".")[0],
     )
     return found.over(items=found.items.with_labels(titles) if titles else found.items, source=about)
 

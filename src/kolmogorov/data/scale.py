@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kolmogorov._support.typing import Floats
-from kolmogorov._support.validation import NONE, Requirement, check_parameters, one_of, real
+from kolmogorov._support.validation import NONE, check_parameters, one_of, real
 from kolmogorov.errors import DataError, ParameterError
 
 #: Words where an entry is to be found, in error messages: "ratings.csv, line 12".
@@ -23,13 +23,8 @@ ACCEPTED_WEIGHTS = f"weights from {LEAST_WEIGHT:g} to {LARGEST_WEIGHT:g} are acc
 #: The ends of a scale are not further from 0 than this, and not closer to each other than the other: between them
 #: ratings, probabilities and their squares stay far from where floating-point numbers overflow or vanish. By judgement.
 FURTHEST_END, SHORTEST_SPAN = 1e100, 1e-100
-_NUMBER = real(-np.inf) | NONE
-_RULES: dict[str, Requirement] = {
-    "minimum": _NUMBER,
-    "maximum": _NUMBER,
-    "scaling": one_of(("auto", "max", "minmax")),
-    "duplicates": one_of(("error", "mean", "last")),
-}
+_RULES = {"minimum": real(-np.inf) | NONE, "maximum": real(-np.inf) | NONE}
+_RULES |= {"scaling": one_of(("auto", "max", "minmax")), "duplicates": one_of(("error", "mean", "last"))}
 
 
 def outside_weight_bounds(weights: Floats) -> NDArray[np.bool_]:
@@ -53,12 +48,11 @@ class Scale:
     maximum: float
 
     def __post_init__(self) -> None:
-        if not (np.isfinite(self.minimum) and np.isfinite(self.maximum) and self.maximum > self.minimum):
+        if not (max(abs(self.minimum), abs(self.maximum)) <= FURTHEST_END and self.span >= SHORTEST_SPAN):
             raise ParameterError(
-                f"maximum must be a finite number above minimum, got {self.maximum:g} and minimum {self.minimum:g}."
+                f"maximum must lie above minimum, by {SHORTEST_SPAN:g} at least, and both between -{FURTHEST_END:g} "
+                f"and {FURTHEST_END:g}: minimum {self.minimum:g} and maximum {self.maximum:g} do not make a scale."
             )
-        if fault := _fault(self.minimum, self.maximum):
-            raise ParameterError(f"minimum {self.minimum:g} and maximum {self.maximum:g} {fault}")
 
     @property
     def span(self) -> float:
@@ -96,17 +90,7 @@ class Scale:
         return f"p = (r - {self.minimum:g}) / {self.span:g}"
 
 
-def _fault(low: float, high: float) -> str:
-    """Say what is wrong with a scale that is in order but for its size; nothing if nothing is."""
-    if max(abs(low), abs(high)) > FURTHEST_END:
-        return f"do not make a scale: its ends must lie between -{FURTHEST_END:g} and {FURTHEST_END:g}."
-    if 0.0 < high - low < SHORTEST_SPAN:
-        return f"do not make a scale: its ends must be at least {SHORTEST_SPAN:g} apart."
-    return ""
-
-
-@dataclass(frozen=True)
-class Extent:
+class Extent(NamedTuple):
     """How far ratings reach, and whether some lie between the halves of whole numbers, as those of a slider do."""
 
     low: float = np.inf
@@ -137,13 +121,13 @@ class Terms:
 
     def __post_init__(self) -> None:
         check_parameters("Ratings", vars(self), _RULES)
-        if self.scaling == "max" and self.minimum not in (None, 0, 0.0):
+        if self.scaling == "max" and self.minimum not in (None, 0):
             raise ParameterError("minimum goes with scaling='minmax'; with scaling='max' it is 0.")
         if self._low is not None and self.maximum is not None:
             Scale(self._low, float(self.maximum))
 
     @property
-    def merging(self) -> Any:
+    def merging(self) -> str:
         """What is done with several values of a pair."""
         return self.duplicates
 
@@ -161,30 +145,22 @@ class Terms:
         return self.scaling == "auto" and self.minimum is None and self.maximum is None
 
     def check(self, ratings: Floats, weights: Floats | None, place: Place) -> Extent:
-        """Refuse numbers that cannot be ratings or weights; return how far the ratings reach.
-
-        There must be at least one. Those that are in order are looked at as a whole, which is quick.
-        """
-        low, high = float(ratings.min()), float(ratings.max())
-        if not (np.isfinite(low) and np.isfinite(high)):
-            _refuse(~np.isfinite(ratings), ratings, place, "value", "must be finite, got {:g}.")
-        if self._low is not None and low < self._low:
-            remedy = "" if self._low else " For ratings below zero give minimum=."
-            demand = f"be at least the minimum {self._low:g}" if self._low else "not be negative"
-            _refuse(ratings < self._low, ratings, place, "value", f"must {demand}, got {{:g}}.{remedy}")
-        if self.maximum is not None and high > self.maximum:
-            demand = f"must be at most the maximum {self.maximum:g}, got {{:g}}."
-            remedy = " Give the right maximum= or drop the entry."
-            _refuse(ratings > self.maximum, ratings, place, "value", demand + remedy)
-        if weights is not None and not (weights.min() >= LEAST_WEIGHT and weights.max() <= LARGEST_WEIGHT):
-            wrong = ~(np.isfinite(weights) & (weights > 0))
-            _refuse(wrong, weights, place, "weight", f"must be positive, got {{:g}}; {ACCEPTED_WEIGHTS}.")
-            demand = f"is too small or too large, got {{:g}}; {ACCEPTED_WEIGHTS}."
-            _refuse(outside_weight_bounds(weights), weights, place, "weight", demand)
+        """Refuse numbers that cannot be ratings or weights; return how far the ratings, one or more, reach."""
+        low, top = self._low, self.maximum
+        _refuse(~np.isfinite(ratings), ratings, place, "value must be finite, got {:g}.")
+        if low is not None:
+            said = f"be at least the minimum {low:g}, got {{:g}}." if low else "not be negative, got {:g}."
+            _refuse(ratings < low, ratings, place, f"value must {said}{'' if low else ' For those give minimum=.'}")
+        if top is not None:
+            said = f"value must be at most the maximum {top:g}, got {{:g}}. Give the right maximum= or drop the entry."
+            _refuse(ratings > top, ratings, place, said)
+        if weights is not None:
+            said = f"weight must be positive, got {{:g}}; {ACCEPTED_WEIGHTS}."
+            _refuse(outside_weight_bounds(weights), weights, place, said)
         # Halving and doubling are exact, so that this tells half stars from all else; it overflows to no whole number.
         with np.errstate(over="ignore", invalid="ignore"):
             continuous = self.is_open and bool((np.rint(2.0 * ratings) != 2.0 * ratings).any())
-        return Extent(low, high, continuous)
+        return Extent(float(ratings.min()), float(ratings.max()), continuous)
 
     def scale_between(self, extent: Extent) -> Scale:
         """Return the scale of ratings that were checked and reach so far.
@@ -203,12 +179,13 @@ class Terms:
             elif top <= bottom:
                 # Far from 0 one more is no more.
                 top = bottom + max(1.0, float(np.spacing(abs(bottom))))
-        if (self._low is None or self.maximum is None) and (fault := _fault(bottom, top)):
-            raise DataError(f"The ratings, which reach from {low:g} to {high:g}, {fault}")
-        return Scale(bottom, top)
+        try:
+            return Scale(bottom, top)
+        except ParameterError as error:
+            raise DataError(f"The ratings reach from {low:g} to {high:g}: {error}") from None
 
 
-def _refuse(wrong: NDArray[np.bool_], found: Floats, place: Place, what: str, demand: str) -> None:
+def _refuse(wrong: NDArray[np.bool_], found: Floats, place: Place, complaint: str) -> None:
     if wrong.any():
         position = int(np.argmax(wrong))
-        raise DataError(f"{place(position)}: {what} {demand.format(found[position])}")
+        raise DataError(f"{place(position)}: {complaint.format(found[position])}")

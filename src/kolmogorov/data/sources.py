@@ -16,11 +16,10 @@ import re
 import shutil
 import sys
 import tempfile
-import weakref
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -37,13 +36,13 @@ _SEPARATORS = ("::", "\t", ",", ";", "|")
 #: One sign stands for "::" in front of Arrow, which splits at single characters: the separator of units of ASCII.
 _UNIT = b"\x1f"
 _TEXT = pa.dictionary(pa.int32(), pa.string())
-#: Bytes that are parsed together; a line may not be longer. Bytes that tell the encoding.
-_BLOCK, _LOOKED_AT = 1 << 22, 1 << 22
+#: Bytes that are parsed together, and that tell the encoding; a line may not be longer.
+_BLOCK = 1 << 22
 _BLANK_LINES = 10_000
 _EXCEL = re.compile(r"\"?sep=(.|\\t)\"?", re.IGNORECASE)
-#: What a compressed stream raises where it is broken; an archive may have a wrong number anywhere in its directory.
-_DAMAGE = (gzip.BadGzipFile, lzma.LZMAError, zipfile.BadZipFile, zlib.error, EOFError, OSError)
-_ARCHIVE = (*_DAMAGE, RuntimeError, ValueError, IndexError, OverflowError)
+#: What a compressed stream or an archive raises where it is broken, and what Arrow does.
+_DAMAGE: tuple[Any, ...] = (lzma.LZMAError, zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, ValueError)
+_DAMAGE += (IndexError, OverflowError)
 _UNREADABLE = (pa.ArrowException, OSError, UnicodeError)
 _OPENERS: dict[bytes, Callable[[BinaryIO], Any]] = {
     b"\x1f\x8b": gzip.open,
@@ -98,7 +97,7 @@ class Source:
                 if batch.num_rows:
                     yield columns
         except _UNREADABLE as error:
-            raise DataError(f"{self.name} cannot be read: {_first_line(error)}.") from None
+            raise unreadable(self.name, error) from None
 
     def place(self, row: int) -> str:
         """Name the place of a row, counted from 0."""
@@ -106,6 +105,11 @@ class Source:
 
     def check(self, texts: Iterable[str]) -> None:
         """Look at the distinct texts that were read for what a parser may have got wrong."""
+
+
+def unreadable(name: Any, error: BaseException) -> DataError:
+    """Return an error that says in one line why something cannot be read."""
+    return DataError(f"{name} cannot be read: {next(iter(str(error).splitlines()), type(error).__name__).rstrip('.')}.")
 
 
 # --- text files -------------------------------------------------------------------------------------------------------
@@ -116,42 +120,42 @@ class TextSource(Source):
 
     def __init__(self, path: Any, *, sep: str = "auto", encoding: str = "auto") -> None:
         super().__init__("standard input" if str(path) == "-" else str(path), [], lambda names: (), path)
-        self._file = path
-        if str(path) == "-" or not os.path.isfile(path):
-            # What can be read once only is copied; the copy goes with the source.
-            folder = tempfile.mkdtemp()
-            weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
-            self._file = Path(folder, "input")
-            if self.path == "-" and (sys.stdin is None or getattr(sys.stdin, "closed", False)):
-                raise DataError("Standard input is closed. Name a file, or pipe lines in.")
-            stdin = nullcontext(getattr(sys.stdin, "buffer", sys.stdin))
-            with stdin if self.path == "-" else open_binary(path) as raw, self._file.open("wb") as out:
-                shutil.copyfileobj(raw, out)
+        # What can be read once only is copied.
+        self._copy = None if str(path) != "-" and os.path.isfile(path) else self._copied()
         with self._opened() as plain:
-            start = plain.read(_LOOKED_AT)
+            start = plain.read(_BLOCK)
         for magic, (what, call) in _FOREIGN.items():
             if re.match(magic, start):
                 lines = f"import pandas as pd{', sqlite3' if 'sqlite3' in call else ''}\n  km.read_ratings({call})"
                 raise DataError(f"{self.name} {what}. Read it with pandas:\n  {lines.format(path=self.path)}")
-        guessed = guessed_encoding(start, whole=len(start) < _LOOKED_AT) if encoding == "auto" else encoding
-        self._encoding = "utf-8-sig" if guessed.lower().replace("_", "-") in ("utf-8", "utf8") else guessed
+        guessed = guessed_encoding(start, whole=len(start) < _BLOCK) if encoding == "auto" else encoding
         try:
-            "".encode(self._encoding)
+            "".encode(guessed)
         except (LookupError, ValueError):
             raise DataError(f"There is no encoding {encoding!r}.") from None
-        if b"\0" in start[:4096] and not re.match("utf.?(16|32)", self._encoding, re.IGNORECASE):
-            raise DataError(
-                f"{self.name} is not a text file in this encoding: it holds NUL bytes. Expected lines of user, item, "
-                "value."
-            )
+        self.encoding = "utf-8" if codecs.lookup(guessed).name == "utf-8" else guessed
+        if b"\0" in start[:4096] and not re.match("utf.?(16|32)", self.encoding, re.IGNORECASE):
+            raise DataError(f"{self.name} is not a text file: it holds NUL bytes. Expected lines of user, item, value.")
         self._find_separator(sep)
         records = self.records()
-        self._end, self.first = next(records)
-        self.second = next(records, (0, []))[1]
+        none: tuple[int, list[str]] = (0, [])
+        (self._end, self.first), (_, self.second) = next(records, none), next(records, none)
         self.names, self.named = [str(at) for at in range(len(self.first))], False
 
+    def _copied(self) -> BinaryIO:
+        copy: Any = tempfile.TemporaryFile()  # noqa: SIM115
+        if self.path != "-":
+            with open_binary(self.path) as raw:
+                shutil.copyfileobj(raw, copy)
+        elif sys.stdin is None or getattr(sys.stdin, "closed", False):
+            raise DataError("Standard input is closed. Name a file, or pipe lines in.")
+        else:
+            shutil.copyfileobj(getattr(sys.stdin, "buffer", sys.stdin), copy)
+        copy.flush()
+        return copy  # type: ignore[no-any-return]
+
     def _find_separator(self, sep: str) -> None:
-        """Look at the first line that is not blank."""
+        """Look at the first line that is not blank; "first" takes what comes first in it."""
         for above, line in enumerate(self.lines()):
             if above > _BLANK_LINES:
                 raise DataError(f"{self.name} begins with more than {_BLANK_LINES:,} blank lines.")
@@ -163,12 +167,13 @@ class TextSource(Source):
         else:
             raise EmptyDataError(f"{self.name} is empty.")
         self.first_line, self._above = line.strip(), above
-        if sep == "auto":
-            found = [separator for separator in _SEPARATORS if separator in line] or [WHITESPACE]
-            if found[0] == ",":
-                # A comma may stand before decimals.
-                found = [s for s in found[1:] if line.count(s) >= max(2, line.count(","))] or found
-            sep = found[0]
+        found = [separator for separator in _SEPARATORS if separator in line] or [WHITESPACE]
+        if sep == "first":
+            sep = min(found, key=line.find)
+        elif sep == "auto":
+            # A comma may stand before decimals.
+            better = [s for s in found[1:] if line.count(s) >= max(2, line.count(","))] if found[0] == "," else []
+            sep = (better or found)[0]
         self.separator = sep.replace("\\t", "\t")
         if self.separator not in ("::", WHITESPACE) and (len(self.separator) != 1 or self.separator in '\n\r"'):
             raise DataError(f"sep must be one character, '::' or 'whitespace', got {self.separator!r}.")
@@ -180,17 +185,34 @@ class TextSource(Source):
     @property
     def written(self) -> Mapping[str, Any]:  # type: ignore[override]
         """How the file is written."""
-        encoding = self._encoding.removesuffix("-sig")
-        return {"separator": self.separator, "header": self.named, "encoding": encoding}
+        return {"separator": self.separator, "header": self.named, "encoding": self.encoding}
 
     @contextmanager
     def _opened(self) -> Iterator[BinaryIO]:
         """Open the file, unpacked, from its beginning."""
-        with open_binary(self._file) as raw:
+        copy = self._copy
+        with open_binary(self.path) if copy is None else open(copy.fileno(), "rb", closefd=False) as raw:
+            raw.seek(0)
             try:
-                yield unpacked(raw, self.name)
+                magic = raw.read(6)
+                raw.seek(0)
+                opener = next((opener for start, opener in _OPENERS.items() if magic.startswith(start)), None)
+                if magic.startswith(b"PK\x03\x04"):
+                    opener = self._only_member
+                yield raw if opener is None else io.BufferedReader(opener(raw))
+            except (DataError, UnicodeError, pa.ArrowException):
+                raise
             except _DAMAGE as error:
-                raise DataError(f"{self.name} cannot be read to its end: {error}.") from None
+                raise DataError(f"{self.name} cannot be decompressed: {error}. It is damaged, or cut short.") from None
+
+    def _only_member(self, raw: BinaryIO) -> Any:
+        """Open the file in an archive that holds one."""
+        archive = zipfile.ZipFile(raw)
+        names = [member.filename for member in archive.infolist() if not member.is_dir()]
+        if len(names) == 1:
+            return archive.open(names[0])
+        shown = ", ".join(map(repr, names[:5])) + (", ..." if len(names) > 5 else "")
+        raise DataError(f"{self.name} must hold exactly one file, it holds {len(names)}{': ' * bool(names)}{shown}.")
 
     def batches(self, positions: Sequence[int]) -> Iterator[list[pa.Array]]:
         """Go through some columns, as dictionaries of texts."""
@@ -198,26 +220,22 @@ class TextSource(Source):
         used = [names[position] for position in dict.fromkeys(positions)]
         mark = {"::": _UNIT.decode(), WHITESPACE: "\t"}.get(self.separator, self.separator)
         quoted, n_rows = len(self.separator) == 1, 0
+        reading = arrow_csv.ReadOptions(
+            column_names=names, block_size=_BLOCK, skip_rows=self._end if self.named else self._above
+        )
+        parsing = arrow_csv.ParseOptions(
+            delimiter=mark,
+            quote_char='"' if quoted else False,
+            newlines_in_values=quoted,
+            invalid_row_handler=lambda row: "error" if row.actual_columns > 1 or row.text.strip() else "skip",
+        )
+        converting = arrow_csv.ConvertOptions(
+            include_columns=used, column_types=dict.fromkeys(used, _TEXT), strings_can_be_null=False
+        )
         with self._opened() as plain:
             stream = pa.TransformInputStream(pa.PythonFile(plain, mode="r"), self._blocks())
             try:
-                for batch in arrow_csv.open_csv(
-                    stream,
-                    arrow_csv.ReadOptions(
-                        column_names=names, block_size=_BLOCK, skip_rows=self._end if self.named else self._above
-                    ),
-                    arrow_csv.ParseOptions(
-                        delimiter=mark,
-                        quote_char='"' if quoted else False,
-                        newlines_in_values=quoted,
-                        invalid_row_handler=lambda row: (
-                            "skip" if row.actual_columns == 1 and not row.text.strip() else "error"
-                        ),
-                    ),
-                    arrow_csv.ConvertOptions(
-                        include_columns=used, column_types=dict.fromkeys(used, _TEXT), strings_can_be_null=False
-                    ),
-                ):
+                for batch in arrow_csv.open_csv(stream, reading, parsing, converting):
                     n_rows += batch.num_rows
                     if batch.num_rows:
                         yield [batch.column(used.index(names[position])) for position in positions]
@@ -229,14 +247,14 @@ class TextSource(Source):
 
     def _blocks(self) -> Callable[[pa.Buffer], bytes]:
         """Return what makes UTF-8 of blocks of bytes, cut at ends of lines, with separators that Arrow knows."""
-        decoder, rest = codecs.getincrementaldecoder(self._encoding)(), b""
+        decoder, rest = codecs.getincrementaldecoder(self.encoding)(), b""
         own = self.separator.encode()
 
         def transformed(block: pa.Buffer) -> bytes:
             nonlocal rest
             raw = block.to_pybytes()
             text = decoder.decode(raw, not raw)
-            rest += raw if self._encoding == "utf-8-sig" else text.encode("utf-8", "surrogatepass")
+            rest += raw if self.encoding == "utf-8" else text.encode("utf-8", "surrogatepass")
             cut = max(rest.rfind(b"\n"), rest.rfind(b"\r", 0, -1)) + 1 if raw else len(rest)
             if not cut and len(rest) > _BLOCK:
                 raise pa.ArrowInvalid(f"a line has more than {_BLOCK:,} bytes")
@@ -257,7 +275,8 @@ class TextSource(Source):
     def lines(self) -> Iterator[str]:
         """Yield the lines as texts."""
         with self._opened() as plain:
-            text = io.TextIOWrapper(plain, encoding=self._encoding, errors="replace", newline="")
+            decoder = "utf-8-sig" if self.encoding == "utf-8" else self.encoding
+            text = io.TextIOWrapper(plain, encoding=decoder, errors="replace", newline="")
             try:
                 for number, line in enumerate(iter(lambda: text.readline(_BLOCK), ""), start=1):
                     if len(line) == _BLOCK:
@@ -274,9 +293,10 @@ class TextSource(Source):
 
     def records(self) -> Iterator[tuple[int, list[str]]]:
         """Yield the last line and the fields of each record that is not blank; a quote out of place is an error."""
+        found: Iterator[tuple[int, list[str]]]
         if len(self.separator) == 1:
             reader = csv.reader(self.lines(), delimiter=self.separator, skipinitialspace=True, strict=True)
-            found: Iterator[tuple[int, list[str]]] = ((reader.line_num, record) for record in reader)
+            found = ((reader.line_num, record) for record in reader)
         else:
             blanks = self.separator == WHITESPACE
             split = re.compile("[ \t]+" if blanks else re.escape(self.separator)).split
@@ -303,27 +323,20 @@ class TextSource(Source):
 
     def _broken(self, error: Exception) -> DataError:
         """Say where a file is broken."""
-        if isinstance(error, UnicodeError) or "UTF8" in str(error):
-            line = next((number for number, record in self.records() if any("\ufffd" in f for f in record)), None)
-            return self._no_text("" if line is None else f", line {line},")
+        no_text = isinstance(error, UnicodeError) or "UTF8" in str(error)
         for number, record in self.records():
-            if len(record) != len(self.first):
-                return DataError(
-                    f"{self.name}, line {number}: expected {len(self.first)} fields as in the first line, got "
-                    f"{len(record)}."
-                )
-        return DataError(f"{self.name} cannot be read: {_first_line(error)}.")
+            if no_text and any("\ufffd" in field for field in record):
+                return self._no_text(f", line {number},")
+            if not no_text and len(record) != len(self.first):
+                said = f"expected {len(self.first)} fields as in the first line, got {len(record)}."
+                return DataError(f"{self.name}, line {number}: {said}")
+        return self._no_text() if no_text else unreadable(self.name, error)
 
     def _no_text(self, where: str = "") -> DataError:
         return DataError(
-            f"{self.name}{where} is not text in encoding {self._encoding.removesuffix('-sig')}. If it is text, name "
-            "its encoding with encoding=."
+            f"{self.name}{where} is not text in encoding {self.encoding}. If it is text, name its encoding with "
+            "encoding=."
         )
-
-
-def first_separator(line: str) -> str:
-    """Tell what separates the first field from the others, which may hold any other separator."""
-    return min((s for s in _SEPARATORS if s in line), key=line.find, default=WHITESPACE)
 
 
 def guessed_encoding(start: bytes, *, whole: bool = True) -> str:
@@ -341,42 +354,14 @@ def guessed_encoding(start: bytes, *, whole: bool = True) -> str:
     return "cp1252" if usual and not control else "utf-8"
 
 
-# --- files as bytes ---------------------------------------------------------------------------------------------------
-
-
 def open_binary(path: Any) -> BinaryIO:
     """Open a file; what is wrong with it is a sentence."""
     try:
         return open(path, "rb")
     except FileNotFoundError:
         raise DataError(f"There is no file {path}.") from None
-    except OSError as error:
-        raise DataError(f"{path} cannot be opened: {error.strerror}.") from None
-
-
-def unpacked(raw: BinaryIO, name: str) -> BinaryIO:
-    """Look at the first bytes and unwrap what they announce."""
-    magic = raw.read(6)
-    raw.seek(0)
-    if magic.startswith(b"PK\x03\x04"):
-        return io.BufferedReader(_only_member(raw, name))
-    opener = next((opener for start, opener in _OPENERS.items() if magic.startswith(start)), None)
-    return raw if opener is None else io.BufferedReader(opener(raw))
-
-
-def _only_member(raw: BinaryIO, name: str) -> Any:
-    """Open the file in an archive that holds one."""
-    try:
-        archive = zipfile.ZipFile(raw)
-        members = [member for member in archive.infolist() if not member.is_dir()]
-        if len(members) == 1:
-            return archive.open(members[0])
-    except _ARCHIVE as error:
-        raise DataError(
-            f"{name} cannot be decompressed: {error}. Unpack it with another program, and give the file that was in it."
-        ) from None
-    shown = ", ".join(repr(member.filename) for member in members[:5]) + (", ..." if len(members) > 5 else "")
-    raise DataError(f"{name} must hold exactly one file, it holds {len(members)}{': ' + shown if members else ''}.")
+    except (OSError, ValueError) as error:
+        raise DataError(f"{str(path)!r} cannot be opened: {getattr(error, 'strerror', error)}.") from None
 
 
 # --- tables of every make ---------------------------------------------------------------------------------------------
@@ -409,13 +394,13 @@ def is_table(thing: Any) -> bool:
     return hasattr(thing, "__arrow_c_stream__") or (hasattr(thing, "collect_schema") and hasattr(thing, "collect"))
 
 
-def frame_source(frame: Any, name: str = "The table") -> Source | None:
+def frame_source(frame: Any) -> Source | None:
     """Return a frame of any library as a source, or None for everything else."""
     if not is_table(frame):
         return None
     if hasattr(frame, "collect_schema") and hasattr(frame, "collect"):
         frame = frame.collect()
-    if pandas := hasattr(frame, "reset_index"):
+    if hasattr(frame, "reset_index"):
         # Of labels of rows those with a name are a column.
         labels = {name for name in frame.index.names if name is not None}
         frame = frame.reset_index() if labels and not labels & set(frame.columns) else frame
@@ -423,7 +408,7 @@ def frame_source(frame: Any, name: str = "The table") -> Source | None:
         try:
             reader = pa.RecordBatchReader.from_stream(frame)
         except (pa.ArrowException, TypeError):
-            if not pandas:
+            if not hasattr(frame, "reset_index"):
                 raise
             # Columns of pandas may hold cells of several types: they are texts then, as in a file.
             reader = pa.RecordBatchReader.from_stream(
@@ -431,9 +416,11 @@ def frame_source(frame: Any, name: str = "The table") -> Source | None:
             )
         # A stream can be read once only, and its first rows may be looked at before.
         start = list(islice(reader, 1))
-    except (pa.ArrowException, TypeError, ValueError) as error:
-        raise DataError(f"{name} cannot be read: {_first_line(error)}.") from None
-    return Source(name, reader.schema.names, lambda names: (batch.select(names) for batch in chain(start, reader)))
+    except (*_UNREADABLE, TypeError, ValueError) as error:
+        raise unreadable("The table", error) from None
+    return Source(
+        "The table", reader.schema.names, lambda names: (batch.select(names) for batch in chain(start, reader))
+    )
 
 
 def columns_of(raw: Any) -> tuple[Source, list[list[Any]]]:
@@ -450,28 +437,23 @@ def columns_of(raw: Any) -> tuple[Source, list[list[Any]]]:
 
 def _of_path(path: Any, sep: str, encoding: str) -> list[Source]:
     """Choose the reader for a file by its first bytes, and by its name where these are damaged."""
-    if "\0" in str(path):
-        raise DataError(f"{str(path)!r} cannot be opened: a path cannot hold a NUL character.")
-    folder = Path(path)
-    if folder.is_dir():
-        if (folder / "table.json").is_file():
+    if os.path.isdir(path):
+        if Path(path, "table.json").is_file():
             raise DataError(f"{path} is a packed table. Open it with kolmogorov.Observations.open.")
-        if inside := sorted(file for file in folder.iterdir() if file.suffix in (".parquet", ".pq")):
+        if inside := sorted(file for file in Path(path).iterdir() if file.suffix in (".parquet", ".pq")):
             return [parquet_source(file) for file in inside]
-        raise DataError(
-            f"{path} is a directory, and there are no parquet files in it. Name the files to be read, or one of them."
-        )
-    if str(path) != "-" and folder.is_file():
-        members: list[str] = []
+        raise DataError(f"{path} is a directory, and there are no parquet files in it. Name the files to be read.")
+    if str(path) != "-" and os.path.isfile(path):
+        ending, members = Path(path).suffix.lower(), list[str]()
         with open_binary(path) as raw:
             magic = raw.read(8)
             # A damaged archive is opened again as one of texts, and refused there.
-            with suppress(*_ARCHIVE):
+            with suppress(*_DAMAGE):
                 members = zipfile.ZipFile(raw).namelist() if magic.startswith(b"PK") else []
-        if magic.startswith(b"PAR1") or folder.suffix.lower() in (".parquet", ".pq"):
+        if magic.startswith(b"PAR1") or ending in (".parquet", ".pq"):
             return [parquet_source(path)]
-        if magic.startswith(b"ARROW1") or folder.suffix.lower() in (".arrow", ".feather", ".ipc"):
-            return [_ipc_source(path)]
+        if magic.startswith(b"ARROW1") or ending in (".arrow", ".feather", ".ipc"):
+            return [_ipc_source(path, ipc.open_file if magic.startswith(b"ARROW1") else ipc.open_stream)]
         if "xl/workbook.xml" in members:
             return [_sheet_source(path)]
     return [TextSource(path, sep=sep, encoding=encoding)]
@@ -484,7 +466,7 @@ def parquet_source(path: Any, group: int | None = None) -> Source:
     except FileNotFoundError:
         raise DataError(f"There is no file {path}.") from None
     except _UNREADABLE as error:
-        raise DataError(f"{path} is not a parquet file that can be read: {_first_line(error)}.") from None
+        raise unreadable(path, error) from None
     texts = {field.name for field in schema if field.type in (pa.string(), pa.large_string())}
 
     def batches(names: list[str]) -> Iterator[Any]:
@@ -501,24 +483,18 @@ def row_groups(path: Any) -> list[int]:
     return [about.row_group(k).num_rows for k in range(about.num_row_groups)]
 
 
-def _ipc_source(path: Any) -> Source:
+def _ipc_source(path: Any, opened: Callable[[Any], Any]) -> Source:
     """Return a file or a stored stream of Arrow's as a source."""
 
-    def reader() -> Any:
-        file = pa.memory_map(str(path))
-        stored = file.read(6) == b"ARROW1"
-        file.seek(0)
-        return ipc.open_file(file) if stored else ipc.open_stream(file)
-
     def batches(names: list[str]) -> Iterator[Any]:
-        found = reader()
-        every = found if hasattr(found, "read_next_batch") else map(found.get_batch, range(found.num_record_batches))
+        found = opened(pa.memory_map(str(path)))
+        every = found if opened is ipc.open_stream else map(found.get_batch, range(found.num_record_batches))
         return (batch.select(names) for batch in every)
 
     try:
-        return Source(str(path), reader().schema.names, batches, path)
+        return Source(str(path), opened(pa.memory_map(str(path))).schema.names, batches, path)
     except _UNREADABLE as error:
-        raise DataError(f"{path} is not an Arrow file that can be read: {_first_line(error)}.") from None
+        raise unreadable(path, error) from None
 
 
 def _sheet_source(path: Any) -> Source:
@@ -531,17 +507,13 @@ def _sheet_source(path: Any) -> Source:
         ) from None
     try:
         book = python_calamine.CalamineWorkbook.from_path(str(path))
-        sheets = {name: book.get_sheet_by_name(name).to_python() for name in book.sheet_names}
+        sheets: list[Any] = [rows for name in book.sheet_names if (rows := book.get_sheet_by_name(name).to_python())]
     except Exception as error:
-        raise DataError(f"{path} cannot be read as an Excel sheet: {_first_line(error)}.") from None
-    filled = {name: rows for name, rows in sheets.items() if rows}
-    if len(filled) != 1:
-        raise DataError(f"{path} has {len(filled)} sheets with cells: {', '.join(filled)}. Save one of them as .csv.")
-    rows = [[text_of(cell) for cell in row] for row in next(iter(filled.values())) if any(str(c).strip() for c in row)]
-    columns = [pa.array(cells, pa.string()) for cells in zip(*rows[1:], strict=True)]
-    table = pa.Table.from_arrays(columns or [pa.array([], pa.string()) for _ in rows[0]], names=rows[0])
-    return Source(str(path), rows[0], lambda wanted: iter(table.select(wanted).to_batches()), path)
-
-
-def _first_line(error: BaseException) -> str:
-    return next(chain(str(error).splitlines(), [type(error).__name__])).rstrip(".")
+        raise unreadable(path, error) from None
+    if len(sheets) != 1:
+        raise DataError(f"{path} has {len(sheets)} sheets with cells. Save one of them as .csv.")
+    filled = [[text_of(cell) for cell in row] for row in sheets[0] if any(str(cell).strip() for cell in row)]
+    first = filled[0]
+    columns = [pa.array(cells, pa.string()) for cells in zip(*filled[1:], strict=True)]
+    table = pa.table(columns or [[] for _ in first], first)
+    return Source(str(path), first, lambda names: iter(table.select(names).to_batches()), path)

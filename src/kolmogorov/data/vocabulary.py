@@ -6,18 +6,16 @@ import difflib
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kolmogorov._support.typing import Ids, Rows
 from kolmogorov.data.scale import Place
+from kolmogorov.data.sources import Source
 from kolmogorov.data.values import BLANK_WORDS, Coder, distinct
 from kolmogorov.errors import DataError, UnknownIdError
-
-if TYPE_CHECKING:
-    from kolmogorov.data.sources import Source
 
 #: Texts that are looked at for one like a wrong id, and those among them that are compared letter by letter: a million
 #: take half a second, and people do not wait for longer.
@@ -243,20 +241,23 @@ class Vocabulary:
 
         Examples
         --------
-        >>> Vocabulary.of(["dolphin", "lion"]).suggestion("Dolfin"), Vocabulary.of([3, 8, 12]).suggestion(9)
-        (" Did you mean 'dolphin'?", ' The nearest ids are 8 and 12.')
+        >>> Vocabulary.of(["dolphin", "lion"]).suggestion("Dolfin")
+        " Did you mean 'dolphin'?"
         """
-        text = id_text(wrong) or str(wrong)
-        if is_whole(text) and len(self) and all(map(is_whole, self.ids[:_MOST_COMPARED])):
-            numbers = np.array([int(i) for i in self.ids.tolist() if is_whole(i)])
-            place = int(np.searchsorted(numbers, int(text)))
-            near = [str(number) for number in numbers[max(place - 1, 0) : place + 1].tolist()]
-            return f" The nearest id is {near[0]}." if len(near) == 1 else f" The nearest ids are {' and '.join(near)}."
-        found = {repr(self.ids[row]): None for row in _similar(self.ids, text)}
-        if self.labels is not None:
-            rows = _similar(self.labels, text)
-            found |= {f"{self.ids.item(row)!r} (titled {str(self.labels[row])!r})": None for row in rows}
-        return f" Did you mean {' or '.join(list(found)[:3])}?" if found else ""
+        sought = str(wrong).strip().casefold()
+        ids = self.ids[:_MOST_TEXTS].tolist()
+        titles = [] if self.labels is None else self.labels[:_MOST_TEXTS].tolist()
+        known = {title.casefold(): f"{i!r} (titled {title!r})" for i, title in zip(ids, titles, strict=False)}
+        known |= {text.casefold(): repr(text) for text in ids}
+        # Of many texts only those that begin alike for longest are compared letter by letter.
+        pool = list(known)
+        for length in range(1, len(sought) + 1):
+            if len(pool) > _MOST_COMPARED:
+                pool = [text for text in pool if text.startswith(sought[:length])] or pool[:_MOST_COMPARED]
+        near = difflib.get_close_matches(sought, pool, n=3, cutoff=0.65)
+        near += [text for text in known if sought in text][:3] if len(sought) > 2 else []
+        found = [sought] if sought in known else list(dict.fromkeys(near))[:3]
+        return f" Did you mean {' or '.join(known[text] for text in found)}?" if found else ""
 
     def arrays(self, side: str) -> dict[str, NDArray[Any]]:
         """Return ids and titles for a file, under names that begin with `side`: bytes, and where each ends."""
@@ -303,22 +304,3 @@ def _texts_of(name: str, arrays: Mapping[str, NDArray[Any]]) -> list[str]:
     if any(end < start for start, end in zip(starts, ends, strict=True)) or (ends[-1] if ends else 0) != len(content):
         raise ValueError("its texts do not belong together")
     return [content[a:b].decode("utf-8", "surrogatepass") for a, b in zip(starts, ends, strict=True)]
-
-
-def _similar(texts: NDArray[Any], wrong: str) -> list[int]:
-    """Return the rows of texts that contain the wrong one, or that differ from it by little, best first."""
-    sought = wrong.strip().casefold()
-    folded = [text.casefold() for text in texts[:_MOST_TEXTS].tolist()]
-    if not sought or sought in folded:
-        return [row for row, text in enumerate(folded) if text == sought and sought][:3]
-    # Of many texts only those that begin alike for longest are compared letter by letter.
-    pool, length = folded, 1
-    while len(pool) > _MOST_COMPARED and length <= len(sought):
-        narrower = [text for text in pool if text.startswith(sought[:length])]
-        pool, length = narrower or pool[:_MOST_COMPARED], length + 1
-    close = difflib.get_close_matches(sought, pool[:_MOST_COMPARED], n=3, cutoff=0.65)
-    contain = [text for text in folded if sought in text][:3] if len(sought) > 2 else []
-    rows: dict[str, int] = {}
-    for row, text in enumerate(folded):
-        rows.setdefault(text, row)
-    return [rows[text] for text in dict.fromkeys([*close, *contain])]

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from kolmogorov._support.writing import replacing
 from kolmogorov.data import Observations, Scale, Vocabulary
-from kolmogorov.data.provenance import Provenance
+from kolmogorov.data.told import Provenance
 from kolmogorov.data.view import View
 from kolmogorov.errors import FileFormatError, InvariantError, KolmogorovError, ParameterError
 

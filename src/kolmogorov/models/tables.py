@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_non_negative, validate_data
 
 from kolmogorov._support.progress import warn
-from kolmogorov.data import Observations, Vocabulary
+from kolmogorov.data import Observations, Vocabulary, read_ratings
 from kolmogorov.data.columns import refuse_list, refuse_scales, usual_columns
 from kolmogorov.data.observations import NotNumbersError, check_any, check_trainable, dense_of
 from kolmogorov.data.sources import is_table
@@ -27,7 +27,7 @@ def table_of(model: Any, X: Any, *, reset: bool) -> Observations:
     if reset and is_table(X) and {"user", "item"} <= usual_columns(_names(X)).keys():
         if hasattr(model, "feature_names_in_"):
             del model.feature_names_in_
-        return Observations.from_frame(X)
+        return read_ratings(X)
     X = _arraylike(X, getattr(model, "feature_names_in_", None) if not reset else None)
     try:
         table = validate_data(
@@ -74,7 +74,7 @@ def check_evaluable(observations: Any) -> Observations:
     if not isinstance(observations, Observations):
         raise DataError(
             f"evaluate takes Observations, got {type(observations).__name__}. Make them with "
-            "Observations.from_frame, from_arrays, from_scipy or from_dense."
+            "read_ratings, Observations.from_arrays, from_scipy or from_dense."
         )
     check_any(observations, "to compare predictions with")
     return observations

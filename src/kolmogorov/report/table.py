@@ -10,7 +10,7 @@ import numpy as np
 
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data import Observations, Vocabulary
-from kolmogorov.data.provenance import Provenance
+from kolmogorov.data.told import Provenance
 from kolmogorov.descent.fitted import Fitted, Trained, entry_rows
 from kolmogorov.errors import ParameterError
 from kolmogorov.report.page import as_text, nibbles, varints
