@@ -353,7 +353,7 @@ def one_size(cuda: Cuda, data: Planted, size: int, copy: float, flops: float) ->
     item_sums, user_sums = summed[engine.items], summed[engine.users]
     n, length = data.rows.indices.size, row_length(size)
     # Each entry is read twice, with its partner's factors: a row of floats, and a word.
-    moved = n * (2 * 6 + 4 * length + 8) + 8 * length * length * (len(data.rows.indptr) + len(data.columns.indptr))
+    moved = n * (2 * 8 + 4 * length + 8) + 8 * length * length * (len(data.rows.indptr) + len(data.columns.indptr))
     work = n * length * (length + 8) * 2
     seconds = 1e-3 * (item_sums + user_sums)
     return (
@@ -495,18 +495,18 @@ def recommend(cuda: Cuda) -> None:
             model.set_params(execution=execution)
             rows = []
             # Draws on threads take long enough to be timed once.
-            for _ in range(1 if execution is None and model.has_draws else 4):
+            for _ in range(1 if execution is None and model._has_draws else 4):
                 marks = [time.perf_counter()]
                 model._asked(users, 10)
                 marks.append(time.perf_counter())
-                if model.has_draws:
+                if model._has_draws:
                     model._asked(users, 10, rank="probability")
                 marks.append(time.perf_counter())
                 model.predict(ratings)
                 marks.append(time.perf_counter())
                 rows.append(1e3 * np.diff(marks))
             best = np.min(rows[-3:], axis=0).tolist()
-            table.add(kind, where, best[0], best[1] if model.has_draws else None, best[2])
+            table.add(kind, where, best[0], best[1] if model._has_draws else None, best[2])
         finish(table)
 
 

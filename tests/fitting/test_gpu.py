@@ -78,14 +78,6 @@ def test_a_table_that_does_not_fit_is_refused(cuda, table):
         km.KolmogorovModel(4, learn_from="ratings", execution=small).fit(table)
 
 
-def test_values_that_are_many_take_four_bytes(cuda):
-    rng = np.random.default_rng(0)
-    few = Observations.from_arrays(np.arange(9) // 3, np.arange(9) % 3, np.arange(9) / 8)
-    many = Observations.from_arrays(np.arange(4900) // 70, np.arange(4900) % 70, rng.random(4900))
-    assert GpuEngine(problem(), few, cuda).users.coded
-    assert not GpuEngine(problem(), many, cuda).users.coded
-
-
 def test_fits_from_several_starts_callbacks_and_checkpoints(cuda, table, tmp_path):
     path = tmp_path / "fit.check"
     seen = []

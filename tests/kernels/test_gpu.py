@@ -31,10 +31,9 @@ def test_normal_equations(size, bits, weighted):
     weights = (rng.random(total) + 0.5).astype(np.float32) if weighted else np.zeros(0, np.float32)
     shift, kind = np.float32(0.1), np.float32 if bits else np.float64
     gram, moment = np.full((5, length, length), np.nan, kind), np.full((5, length), np.nan, kind)
-    constants = {"D": size, "P": length, "BITS": int(bits), "WEIGHTED": int(weighted), "CODED": int(bits)}
+    constants = {"D": size, "P": length, "BITS": int(bits), "WEIGHTED": int(weighted)}
     kernel = emulation.function("gram.cu", "normal_equations", **constants)
-    values = codes if bits else book[codes]
-    kernel((2,), (96,), (np.int64(5), begin, LENGTHS, indices, values, book, weights, given, shift, gram, moment))
+    kernel((2,), (96,), (np.int64(5), begin, LENGTHS, indices, book[codes], weights, given, shift, gram, moment))
     for segment in range(5):
         entries = [
             (indices[k], float(book[codes[k]]), float(weights[k]) if weighted else 1.0)
@@ -145,7 +144,7 @@ def test_flips_end_where_no_pair_helps(size):
     start = problems.rng.integers(1 << min(size, 62), size=3).astype(np.uint64)
     words, values = np.zeros(3, np.uint64), np.zeros(3)
     kernel = emulation.function("flips.cu", "multi_start", D=size, P=problems.length)
-    kernel((2,), (64,), (*problems.arguments, start, np.uint64(5), np.int64(0), words, values))
+    kernel((2,), (64,), (*problems.arguments, start, np.uint64(5), words, values))
     x = unpacked(words, size)
     np.testing.assert_allclose(values, problems.values(x), rtol=1e-12)
     assert (values <= problems.values(unpacked(start, size)) + 1e-9).all()

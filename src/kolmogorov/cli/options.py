@@ -328,13 +328,10 @@ def attribute_options(users: str, items: str) -> Callable[[F], F]:
 
 def read_attribute_files(table: Any, options: dict[str, Any], say: Any) -> dict[str, Attributes]:
     """Read what --users and --items name beside a table, and say what was understood."""
-    from kolmogorov.data import Observations
     from kolmogorov.data.attributes import read_attributes
 
     if options["implicit"]:
         refuse_given(("users", "items"), "does not go with --implicit: attributes are for draws, and there are none")
-    if not isinstance(table, Observations):
-        refuse_given(("users", "items"), "does not go with parquet files that a cluster reads")
     found: dict[str, Attributes] = {}
     sides: tuple[Side, ...] = ("users", "items")
     for side in sides:

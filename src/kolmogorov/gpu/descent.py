@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kolmogorov._support.seeds import half_step_seed
 from kolmogorov._support.typing import Floats
@@ -29,8 +28,6 @@ from kolmogorov.gpu.cuda import Cuda
 SEGMENT = 1024
 #: Entries that are sent at once, and bytes of the normal equations of a batch.
 _SENT, BATCH = 1 << 26, 1 << 26
-#: Values that are looked at, and how many different ones there may be, for two bytes each instead of four.
-_LOOK, _MOST_VALUES = 1 << 16, 4096
 #: Rows that are summed at once, in float64, and in a first step.
 _CHUNK, _RUN = 1 << 19, 1 << 10
 #: Gap of a user's problem that counts as none, relative to the largest diagonal entry of its matrix: about what
@@ -42,8 +39,6 @@ _MOST_EVENTS = 64
 _ENUMERATED = 16
 #: Bytes of shared memory that a block of threads may ask for without being granted more.
 _SHARED = 48 << 10
-_USER_SOLVERS = ("active_set", "pairwise")
-_ITEM_SOLVERS = ("auto", "exhaustive", "local_search")
 _ADVICE = "Give it fewer events, or fit without execution."
 
 
@@ -51,13 +46,12 @@ _ADVICE = "Give it fewer events, or fit without execution."
 
 
 class GpuSide:
-    """One side of a table, which the GPU holds; two bytes stand for each value where there are few, by their book.
+    """One side of a table, which the GPU holds.
 
     Rows are cut into segments, those of row r being `ends`[r] to [r + 1]; one without entries has one of none.
     """
 
-    def __init__(self, cuda: Cuda, view: View) -> None:
-        cupy = cuda.cupy
+    def __init__(self, cupy: Any, view: View) -> None:
         pieces = np.maximum(1, -(-view.counts // SEGMENT))
         self.n_rows, self.most_segments = pieces.size, int(pieces.max(initial=1))
         self.ends = np.concatenate(([0], np.cumsum(pieces))).astype(np.int64)
@@ -65,32 +59,15 @@ class GpuSide:
         past = SEGMENT * (np.arange(rows.size) - self.ends[rows])
         self.segments, self.begin = cupy.asarray(self.ends), cupy.asarray(view.indptr[rows] + past)
         self.length = cupy.asarray(np.minimum(view.counts[rows] - past, SEGMENT).astype(np.int32))
-        self.indices = self._sent(cupy, view, "indices", np.int32)
         self.weighted = bool(view.weights.size)
-        self.weights = self._sent(cupy, view, "weights", np.float32)
-        book = np.unique(view.values[:_LOOK])
-        codes = self._sent(cupy, view, "values", np.uint16, book) if book.size <= _MOST_VALUES else None
-        self.coded = codes is not None
-        self.values = self._sent(cupy, view, "values", np.float32) if codes is None else codes
-        self.book = cupy.asarray((book if self.coded else np.zeros(1)).astype(np.float32))
-
-    @staticmethod
-    def _sent(cupy: Any, view: View, name: str, kind: Any, book: Floats | None = None) -> Any:
-        """Send an array of entries some rows at a time: as numbers of a book, if all are in it, else None."""
-        array: NDArray[Any] = getattr(view, name)
-        out, known = cupy.empty(array.size, dtype=kind), None if book is None else cupy.asarray(book)
-        for first, last in view.blocks(_SENT) if array.size else ():
+        kinds = {"indices": np.int32, "values": np.float32, "weights": np.float32}
+        #: Partners, values and weights, if there are any.
+        self.entries = [cupy.empty(getattr(view, name).size, dtype=kind) for name, kind in kinds.items()]
+        for first, last in view.blocks(_SENT):
             part = slice(view.indptr[first], view.indptr[last])
-            if known is None:
-                out[part] = cupy.asarray(array[part].astype(kind, copy=False))
-            else:
-                values = cupy.asarray(array[part])
-                codes = cupy.minimum(cupy.searchsorted(known, values), known.size - 1)
-                if not bool((known[codes] == values).all()):
-                    return None
-                out[part] = codes.astype(kind)
+            for (name, kind), out in zip(kinds.items(), self.entries, strict=True):
+                out[part] = cupy.asarray(getattr(view, name)[part].astype(kind, copy=False))
             view.forget(first, last)
-        return out
 
     def batches(self, limit: int) -> Iterator[tuple[int, int]]:
         """Yield ranges of rows with at most so many segments, or with one row."""
@@ -102,66 +79,48 @@ class GpuSide:
             first = last
 
 
-def gpu_sides(cuda: Cuda, *views: View) -> list[GpuSide]:
-    """Return sides of a table on a GPU; raise where it has no room for them."""
-    size = sum(view.indices.size * (12 if view.weights.size else 8) + 32 * view.indptr.size for view in views)
-    room = cuda.budget()
-    if size > room:
-        raise ExecutionError(
-            f"The table takes {size / 1e9:,.1f} GB of a GPU's memory, and this one has {room / 1e9:,.1f} GB for it. "
-            "Fit without execution, or on a cluster: execution=kolmogorov.Dask(client)."
-        )
-    return [GpuSide(cuda, view) for view in views]
-
-
-# --- factors ----------------------------------------------------------------------------------------------------------
-
-
 def row_length(n_events: int) -> int:
     """Return the length of a row of factors: 8, or the next multiple of 16."""
     return 8 if n_events <= 8 else -(-n_events // 16) * 16
 
 
-def products(cuda: Cuda, sent: Any, size: int) -> Floats:
+def products(cupy: Any, factors: Any, size: int) -> Floats:
     """Return the sum of the products of all thetas, or of all psis."""
-    whole, places = np.zeros((size, size)), cuda.cupy.arange(size, dtype=np.uint64)
-    for first in range(0, len(sent), _CHUNK):
-        part = sent[first : first + _CHUNK]
+    whole, places = np.zeros((size, size)), cupy.arange(size, dtype=np.uint64)
+    for first in range(0, len(factors), _CHUNK):
+        part = factors[first : first + _CHUNK]
         if part.dtype == np.uint64:
             part = (part[:, None] >> places) & np.uint64(1)
         rows = part[:, :size].astype(np.float64)
-        whole += cuda.cupy.asnumpy(rows.T @ rows)
+        whole += cupy.asnumpy(rows.T @ rows)
     return whole
 
 
 # --- half-steps -------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class Batch:
-    """Rows `first` to `last` with what kernels take of them: their normal equations, segment by segment."""
+def summed_batches(
+    cuda: Cuda, side: GpuSide, factors: Any, size: int, unobserved: float
+) -> Iterator[tuple[slice, tuple[Any, ...]]]:
+    """Sum the normal equations of batch after batch of rows; yield the rows, and what kernels take of them.
 
-    first: int
-    last: int
-    arguments: tuple[Any, ...]
-
-
-def summed_batches(cuda: Cuda, side: GpuSide, factors: Any, size: int, unobserved: float) -> Iterator[Batch]:
-    """Sum the normal equations of batch after batch of rows; a batch is there until the next."""
+    A batch is there until the next.
+    """
     length, bits = row_length(size), factors.dtype == np.uint64
     kind = np.dtype(np.float32 if bits else np.float64)
     limit = max(1, BATCH // (kind.itemsize * length * (length + 1)))
-    flags = {"BITS": int(bits), "WEIGHTED": int(side.weighted), "CODED": int(side.coded)}
-    kernel = cuda.kernel("gram.cu", "normal_equations", D=size, P=length, **flags)
+    kernel = cuda.kernel("gram.cu", "normal_equations", D=size, P=length, BITS=int(bits), WEIGHTED=int(side.weighted))
     most = min(max(limit, side.most_segments), int(side.ends[-1]))
     gram, moment = (cuda.cupy.empty(shape, dtype=kind) for shape in ((most, length, length), (most, length)))
-    table = (side.indices, side.values, side.book, side.weights)
     for first, last in side.batches(limit):
         start, stop = int(side.ends[first]), int(side.ends[last])
         segments = (np.int64(stop - start), side.begin[start:stop], side.length[start:stop])
-        kernel((-(-(stop - start) // 8),), (256,), (*segments, *table, factors, np.float32(unobserved), gram, moment))
-        rows = (np.int64(last - first), side.segments[first : last + 1], np.int64(start))
-        yield Batch(first, last, (*rows, gram, moment))
+        given = (*segments, *side.entries, factors, np.float32(unobserved), gram, moment)
+        kernel((-(-(stop - start) // 8),), (256,), given)
+        yield (
+            slice(first, last),
+            (np.int64(last - first), side.segments[first : last + 1], np.int64(start), gram, moment),
+        )
 
 
 def lanes_of_row(length: int) -> int:
@@ -170,40 +129,30 @@ def lanes_of_row(length: int) -> int:
 
 
 class RowKernel:
-    """A kernel that solves rows: so many by each warp, which takes so many bytes of shared memory."""
+    """What solves the rows of a side: so many by each warp, which takes so many bytes of shared memory."""
 
-    def __init__(self, kernel: Any, room: int, rows: int = 1) -> None:
-        self._kernel, self._rows = kernel, rows
-        self._warps = max(1, min(8, _SHARED // room))
-        self._shared = self._warps * room
-        if self._shared > _SHARED:
-            kernel.max_dynamic_shared_size_bytes = self._shared
+    def __init__(self, cuda: Cuda, size: int, *, users: bool) -> None:
+        length, self.rows = row_length(size), 1
+        constants, square = {"D": size, "P": length}, length * length + length
+        if users:
+            lanes = lanes_of_row(length)
+            self.rows, constants = 32 // lanes, constants | {"G": lanes}
+            name, room = ("simplex.cu", "pairwise_descent"), 4 * self.rows * (square + length + max(4, lanes))
+        elif size <= _ENUMERATED:
+            registers = min(max(size - 5, 0), 4)
+            high = size - min(size, 5) - registers
+            room = 8 * ((square + (1 << high) + 32 * high + (high << registers) + 3) // 4 * 4)
+            name = "enumeration.cu", "enumerate_all"
+        else:
+            name, room = ("flips.cu", "multi_start"), 8 * (square + 32 * size)
+        self.kernel, self.warps = cuda.kernel(*name, **constants), max(1, min(8, _SHARED // room))
+        self.shared = self.warps * room
+        if self.shared > _SHARED:
+            self.kernel.max_dynamic_shared_size_bytes = self.shared
 
-    @classmethod
-    def of_users(cls, cuda: Cuda, size: int) -> RowKernel:
-        """Return what solves users: one warp, or a part of one, for each."""
-        length = row_length(size)
-        lanes = lanes_of_row(length)
-        rows = 32 // lanes
-        room = 4 * rows * (length * length + 2 * length + max(4, lanes))
-        return cls(cuda.kernel("simplex.cu", "pairwise_descent", D=size, P=length, G=lanes), room, rows)
-
-    @classmethod
-    def of_items(cls, cuda: Cuda, size: int) -> RowKernel:
-        """Return what solves items: it looks at all supports of up to 16 events, and searches beyond."""
-        length = row_length(size)
-        fixed = length * length + length
-        if size > _ENUMERATED:
-            return cls(cuda.kernel("flips.cu", "multi_start", D=size, P=length), 8 * (fixed + 32 * size))
-        registers = min(max(size - 5, 0), 4)
-        high = size - min(size, 5) - registers
-        room = (fixed + (1 << high) + 32 * high + (high << registers) + 3) // 4 * 4
-        return cls(cuda.kernel("enumeration.cu", "enumerate_all", D=size, P=length), 8 * room)
-
-    def __call__(self, batch: Batch, given: tuple[Any, ...], out: tuple[Any, ...]) -> None:
-        """Solve the rows of a batch."""
-        blocks = -(-(batch.last - batch.first) // (self._warps * self._rows))
-        self._kernel((blocks,), (32 * self._warps,), batch.arguments + given + out, shared_mem=self._shared)
+    def __call__(self, n_rows: int, given: tuple[Any, ...]) -> None:
+        """Solve some rows."""
+        self.kernel((-(-n_rows // (self.warps * self.rows)),), (32 * self.warps,), given, shared_mem=self.shared)
 
 
 # --- the engine -------------------------------------------------------------------------------------------------------
@@ -229,8 +178,16 @@ class GpuEngine(Engine):
         _check_solvers(problem)
         super().__init__(problem, table)
         self._cuda, self._cupy = cuda, cuda.cupy
+        views = table.rows, table.columns
+        size = sum((12 if view.weights.size else 8) * view.indices.size + 32 * view.indptr.size for view in views)
+        room = cuda.budget()
+        if size > room:
+            raise ExecutionError(
+                f"The table takes {size / 1e9:,.1f} GB of a GPU's memory, and this one has {room / 1e9:,.1f} GB for "
+                "it. Fit without execution, or on a cluster: execution=kolmogorov.Dask(client)."
+            )
         with cuda.guarded("Fit without execution, or on a cluster."):
-            self.users, self.items = gpu_sides(cuda, table.rows, table.columns)
+            self.users, self.items = (GpuSide(cuda.cupy, view) for view in views)
             self._counted = self._cupy.asarray(self.seen_users.astype(np.float64))
         #: The largest gap of a user's problem in the last sweep, relative to the scale of its data.
         self.gap = 0.0
@@ -275,46 +232,48 @@ class GpuEngine(Engine):
 
     def _items(self, state: GpuState, step: HalfStep) -> Any:
         self.table.rows.check_intact()
-        cupy, size, psi = self._cupy, step.centre.size, state.psi
+        size = step.centre.size
+        seed = () if size <= _ENUMERATED else (np.uint64(half_step_seed(step.seed, step.sweep, step.side)[0]),)
         with self._cuda.guarded(_ADVICE):
-            base, pull = self._ridge(step, state.theta)
-            new, values = cupy.empty_like(psi), cupy.empty(len(psi), dtype=np.float64)
-            kernel, seed = RowKernel.of_items(self._cuda, size), half_step_seed(step.seed, step.sweep, step.side)[0]
-            for batch in summed_batches(self._cuda, self.items, state.theta, size, step.unobserved):
-                rows = slice(batch.first, batch.last)
-                seeds = () if size <= _ENUMERATED else (np.uint64(seed), np.int64(batch.first))
-                kernel(batch, (base, pull, psi[rows], *seeds), (new[rows], values[rows]))
+            kernel = RowKernel(self._cuda, size, users=False)
+            psi, _ = self._solved(kernel, self.items, state.theta, state.psi, step, seed)
             self.wait()
-        return new
+        return psi
 
     def _users(self, state: GpuState, psi: Any, step: HalfStep) -> tuple[GpuState, UserTotals]:
-        cupy, size, theta = self._cupy, step.centre.size, state.theta
         with self._cuda.guarded(_ADVICE):
-            base, pull = self._ridge(step, psi)
-            new, values = cupy.empty_like(theta), cupy.empty(len(theta), dtype=np.float64)
-            gaps, kernel = cupy.empty(len(theta), dtype=np.float32), RowKernel.of_users(self._cuda, size)
-            for batch in summed_batches(self._cuda, self.users, psi, size, step.unobserved):
-                rows = slice(batch.first, batch.last)
-                given = (base, pull, theta[rows], np.float32(_GAP), np.int32(_MOVES))
-                kernel(batch, given, (new[rows], values[rows], gaps[rows]))
+            kernel, gaps = (
+                RowKernel(self._cuda, step.centre.size, users=True),
+                self._cupy.empty(self.users.n_rows, dtype=np.float32),
+            )
+            given = (np.float32(_GAP), np.int32(_MOVES))
+            theta, values = self._solved(kernel, self.users, psi, state.theta, step, given, gaps)
             self.gap = float(gaps.max())
-            totals = self._totals(new, float(values.sum()), step.centre)
-        return GpuState(new, psi, step.centre, totals.total), totals
+            totals = self._totals(theta, float(values.sum()), step.centre)
+        return GpuState(theta, psi, step.centre, totals.total), totals
 
-    def _distance(self, psi: Any, n_events: int) -> float:
-        # What the ridge draws bits to is 0.
-        return float(products(self._cuda, psi, n_events).trace())
-
-    def _ridge(self, step: HalfStep, everyone: Any) -> tuple[Any, Any]:
-        """Return what is added to every matrix and to every moment: the ridge, and what all partners are as a no."""
-        size = step.centre.size
+    def _solved(
+        self, kernel: RowKernel, side: GpuSide, partners: Any, now: Any, step: HalfStep, given: Any, *more: Any
+    ) -> tuple[Any, Any]:
+        """Solve all rows of a side; return them and their values, and write what `more` is measured of them."""
+        cupy, size = self._cupy, step.centre.size
+        # What is added to every matrix and to every moment: the ridge, and what all partners are as a no.
         length = row_length(size)
         base, pull = np.zeros((length, length)), np.zeros(length)
         base[np.arange(size), np.arange(size)] = step.ridge
         pull[:size] = step.ridge * step.centre
         if step.unobserved:
-            base[:size, :size] += step.unobserved * products(self._cuda, everyone, size)
-        return self._cupy.asarray(base), self._cupy.asarray(pull)
+            base[:size, :size] += step.unobserved * products(cupy, partners, size)
+        both = cupy.asarray(base), cupy.asarray(pull)
+        out = (cupy.empty_like(now), cupy.empty(len(now)), *more)
+        for rows, equations in summed_batches(self._cuda, side, partners, size, step.unobserved):
+            written = (array[rows] for array in out)
+            kernel(rows.stop - rows.start, (*equations, *both, now[rows], *given, *written))
+        return out[0], out[1]
+
+    def _distance(self, psi: Any, n_events: int) -> float:
+        # What the ridge draws bits to is 0.
+        return float(products(self._cupy, psi, n_events).trace())
 
     def wait(self) -> None:
         """Wait until the GPU has done what it was asked for."""
@@ -323,13 +282,11 @@ class GpuEngine(Engine):
 
 def _check_solvers(problem: Problem) -> None:
     """Raise where a solver was asked for that is not to be had on a GPU."""
-    for solver, family, known in (
-        (problem.user_solver, "simplex", _USER_SOLVERS),
-        (problem.item_solver, "binary", _ITEM_SOLVERS),
-    ):
+    users, items = ("active_set", "pairwise"), ("auto", "exhaustive", "local_search")
+    for solver, family, known in ((problem.user_solver, "simplex", users), (problem.item_solver, "binary", items)):
         if solver.name not in known or solver.family != family:
             raise ParameterError(
                 f"Solver '{solver.name}' does not run on a GPU; for this side there are "
-                f"{' and '.join(repr(name) for name in known)}, each solved by the kernel of its size. Leave it "
-                "out, or fit without execution."
+                f"{' and '.join(map(repr, known))}, each solved by the kernel of its size. Leave it out, or fit "
+                "without execution."
             )

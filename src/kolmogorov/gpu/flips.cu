@@ -45,7 +45,7 @@ __device__ inline void descend(const double* q, double* slope, unsigned long lon
 // As `enumerate_all`. Lane 0 starts from `start`, lane 1 from zero, the others from random points.
 extern "C" __global__ void multi_start(long long n_rows, const long long* segments, long long offset, const double* gram,
                                        const double* moment, const double* base, const double* pull,
-                                       const unsigned long long* start, unsigned long long half_step, long long first,
+                                       const unsigned long long* start, unsigned long long half_step,
                                        unsigned long long* out, double* values) {
     extern __shared__ double room[];
     const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
@@ -56,7 +56,7 @@ extern "C" __global__ void multi_start(long long n_rows, const long long* segmen
     double* slope = m + P + lane;
     load_row<32>(gram, moment, segments[row] - offset, segments[row + 1] - offset, base, pull, lane, q, m);
     const unsigned long long old = start[row];
-    unsigned long long state = row_seed(half_step, first + row) + lane * 0x9E3779B97F4A7C15ull;
+    unsigned long long state = row_seed(half_step, segments[row]) + lane * 0x9E3779B97F4A7C15ull;
     unsigned long long x = lane == 0 ? old : lane == 1 ? 0ull : next_random(state);
     if (D < 64) x &= (1ull << (D & 63)) - 1ull;
     double size = 0.0;

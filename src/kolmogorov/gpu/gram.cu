@@ -2,7 +2,7 @@
 //
 // Sums are double, and stay so where partners are rows of float: with few entries many supports of an item fit nearly as
 // well, and rounding should not choose among them. BITS: partners are bits, one word each, and sums are written as float.
-// WEIGHTED: entries have weights. CODED: values are numbers of `book`.
+// WEIGHTED: entries have weights.
 #include "warp.cuh"
 
 #define BLOCKS (P / 8)  // of eight factors
@@ -27,9 +27,8 @@ __device__ inline void multiply(double c[2], double a, double b) {
 
 // sum of (w - shift) f f^T to `gram`[segment, P, P], on and below the diagonal, and sum of w p f to `moment`[segment, P].
 extern "C" __global__ void normal_equations(long long n_segments, const long long* begin, const int* length,
-                                            const int* indices, const void* values, const float* book,
-                                            const float* weights, const void* factors, float shift, Sum* gram,
-                                            Sum* moment) {
+                                            const int* indices, const float* values, const float* weights,
+                                            const void* factors, float shift, Sum* gram, Sum* moment) {
     const int lane = threadIdx.x & 31, g = lane >> 2, t = lane & 3;
     const long long segment = blockIdx.x * (long long)(blockDim.x >> 5) + (threadIdx.x >> 5);
     if (segment >= n_segments) return;
@@ -44,7 +43,7 @@ extern "C" __global__ void normal_equations(long long n_segments, const long lon
             partner = indices[k];
             if (BITS) bits = static_cast<const unsigned long long*>(factors)[partner];
             if (WEIGHTED) weight = weights[k];
-            answer = weight * (CODED ? book[static_cast<const unsigned short*>(values)[k]] : static_cast<const float*>(values)[k]);
+            answer = weight * values[k];
         }
 #pragma unroll
         for (int h = 0; h < 8; ++h) {
