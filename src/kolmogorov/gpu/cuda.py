@@ -20,7 +20,7 @@ FOLDER = Path(__file__).parent
 #: Share of the free memory of a GPU that a fit takes; by judgement.
 _SHARE = 0.9
 #: The oldest GPUs whose tensor cores take the numbers that kernels give them.
-_LEAST_CAPABILITY = 80
+_LEAST_CAPABILITY = 8.0
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class GpuProperties:
     """What is known of a GPU."""
 
     name: str
-    capability: int
+    capability: float
     memory: int
     free: int
     driver: int
@@ -73,8 +73,8 @@ class Cuda:
         found = self.found()
         if found.capability < _LEAST_CAPABILITY:
             raise ExecutionError(
-                f"{found.name} has compute capability {found.capability / 10:.1f}; GPU kernels need 8.0 (Ampere, 2020) "
-                "or later. Fit without execution."
+                f"{found.name} has compute capability {found.capability}; GPU kernels need {_LEAST_CAPABILITY} "
+                "(Ampere, 2020) or later. Fit without execution."
             )
         self._scope = self.cupy.cuda.Device(self.number)
         self._scope.__enter__()
@@ -93,12 +93,11 @@ class Cuda:
             raise ExecutionError(_no_gpu(runtime, error)) from None
         if self.number >= count:
             raise ExecutionError(f"There is no GPU {self.number}: {count} found, counted from 0.")
-        properties = runtime.getDeviceProperties(self.number)
+        told = runtime.getDeviceProperties(self.number)
         with self.cupy.cuda.Device(self.number):
             free, memory = runtime.memGetInfo()
-        capability = 10 * int(properties["major"]) + int(properties["minor"])
-        name = properties["name"].decode() if isinstance(properties["name"], bytes) else str(properties["name"])
-        return GpuProperties(name, capability, memory, free, runtime.driverGetVersion())
+        capability = int(told["major"]) + int(told["minor"]) / 10
+        return GpuProperties(told["name"].decode(), capability, memory, free, runtime.driverGetVersion())
 
     def kernel(self, path: str, name: str, **constants: int) -> Any:
         """Return the kernel `name` of a `.cu` file, built for the current GPU with some constants.
@@ -119,10 +118,8 @@ class Cuda:
         try:
             yield
         except self.cupy.cuda.memory.OutOfMemoryError as error:
-            free = self.found().free
-            raise ExecutionError(
-                f"The GPU's memory is too small ({free / 1e9:.1f} GB free): {error} " + advice
-            ) from None
+            free = self.found().free / 1e9
+            raise ExecutionError(f"The GPU's memory is too small ({free:.1f} GB free): {error} {advice}") from None
         except self.cupy.cuda.compiler.CompileException as error:
             raise ExecutionError(f"A GPU kernel could not be built: {error}") from None
         except self.cupy.cuda.runtime.CUDARuntimeError as error:
@@ -137,10 +134,7 @@ def _no_gpu(runtime: Any, error: Exception) -> str:
     """Say why there is no GPU, and what to do."""
     if "insufficient" not in str(error).casefold():
         return f"There is no NVIDIA GPU here ({error}). Fit without execution."
-    try:
-        driver = int(runtime.driverGetVersion())
-    except Exception:
-        driver = 0
+    driver = int(runtime.driverGetVersion())
     if not driver:
         return "There is no NVIDIA driver here, so no GPU can be used. Fit without execution, or install the driver."
     return (
