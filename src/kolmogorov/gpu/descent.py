@@ -137,15 +137,17 @@ class RowKernel:
         if users:
             lanes = lanes_of_row(length)
             self.rows, constants = 32 // lanes, constants | {"G": lanes}
-            name, room = ("simplex.cu", "pairwise_descent"), 4 * self.rows * (square + length + max(4, lanes))
+            path, name = "simplex.cu", "pairwise_descent"
+            room = 4 * self.rows * (square + length + max(4, lanes))
         elif size <= _ENUMERATED:
             registers = min(max(size - 5, 0), 4)
             high = size - min(size, 5) - registers
+            path, name = "enumeration.cu", "enumerate_all"
             room = 8 * ((square + (1 << high) + 32 * high + (high << registers) + 3) // 4 * 4)
-            name = "enumeration.cu", "enumerate_all"
         else:
-            name, room = ("flips.cu", "multi_start"), 8 * (square + 32 * size)
-        self.kernel, self.warps = cuda.kernel(*name, **constants), max(1, min(8, _SHARED // room))
+            path, name = "flips.cu", "multi_start"
+            room = 8 * (square + 32 * size)
+        self.kernel, self.warps = cuda.kernel(path, name, **constants), max(1, min(8, _SHARED // room))
         self.shared = self.warps * room
         if self.shared > _SHARED:
             self.kernel.max_dynamic_shared_size_bytes = self.shared
