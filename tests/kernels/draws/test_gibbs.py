@@ -66,7 +66,8 @@ def test_events_have_their_exact_distribution(rng):
     theta, out = np.full((n, 2), 0.5), np.empty((n, 2))
     alpha, floor = np.array([1.5, 0.7]), 0.1
     for sweep in range(40):
-        draw_emitted(*tables, codes, two_valued(floor), np.tile(alpha, (n, 1)), theta, row_seeds(2, sweep, 0, np.arange(n)), 0, n, out)
+        seeds, prior = row_seeds(2, sweep, 0, np.arange(n)), np.tile(alpha, (n, 1))
+        draw_emitted(*tables, codes, two_valued(floor), prior, theta, seeds, 0, n, out)
         theta = out.copy()
     grid = (np.arange(20_000) + 0.5) / 20_000
     density = stats.beta(*alpha).pdf(grid) * ((1 - floor) * grid + floor * (1 - grid)) ** 2
@@ -82,7 +83,8 @@ def test_repeated_answers_narrow_the_posterior(rng):
     tables = (indptr, np.zeros(n, dtype=np.int32), np.ones(n, dtype=np.uint8), np.full(n, 4.0))
     theta, out = np.full((n, 2), 0.5), np.empty((n, 2))
     for sweep in range(40):
-        draw_emitted(*tables, codes, two_valued(floor), np.tile(alpha, (n, 1)), theta, row_seeds(2, sweep, 0, np.arange(n)), 0, n, out)
+        seeds, prior = row_seeds(2, sweep, 0, np.arange(n)), np.tile(alpha, (n, 1))
+        draw_emitted(*tables, codes, two_valued(floor), prior, theta, seeds, 0, n, out)
         theta = out.copy()
     grid = (np.arange(20_000) + 0.5) / 20_000
     density = ((1 - floor) * grid + floor * (1 - grid)) ** 4
