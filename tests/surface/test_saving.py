@@ -213,7 +213,7 @@ _WRAPPED = np.array([0, 2**63 - 1, -(2**63)], dtype=np.int64)
         _set("item_centre", _first(np.nan)),
         _set("item_centre", lambda a: np.zeros(3)),
         _set("psi", lambda a: np.full((2, 2), 0.5)),
-        _set("psi", lambda a: np.zeros((2, 2), dtype=np.uint8)),
+        _set("psi", lambda a: np.full((2, 2), 2, dtype=np.uint8)),
         _set("history", _first(np.nan)),
         _set("history", lambda a: a[:, :4].copy()),
         _set("history", lambda a: a[::-1].copy() + 5),

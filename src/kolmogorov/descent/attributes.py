@@ -28,20 +28,22 @@ if TYPE_CHECKING:
 _RIDGE = 1e-6
 #: The least share of everybody that an event counts as having.
 _NOBODY = 1e-9
-
-
-#: Where the columns of attributes are in arrays that have them; slopes have one more, the mean.
-_OF_COLUMNS = {"slopes": -2, "drawn": -2, "effects": -2, "values": -1}
 Side = Literal["users", "items"]
 
 
 @dataclass(frozen=True, eq=False)
 class _Stored:
-    """What attributes say, as files hold it."""
+    """What attributes of one side say, as files hold it."""
 
     #: Fields that are arrays, in their order, as schemas of files declare them.
     ARRAYS: ClassVar[Schema]
     columns: tuple[Attribute, ...]
+    #: (1 + n_columns) x D, beginning with the mean; in every draw, or in one model.
+    slopes: NDArray[Any]
+    #: The attributes of rows, zeros where nothing is known.
+    values: NDArray[Any]
+    #: Rows without observations that are placed by attributes.
+    rows: Rows
 
     @classmethod
     def schema(cls, side: Side) -> Schema:
@@ -64,12 +66,11 @@ class _Stored:
 
     def validate(self, side: Side, n_rows: int) -> None:
         """Raise `InvariantError` where this does not belong to so many rows; a schema has compared the other sizes."""
-        n_columns, rows = sum(block_sizes(self.columns)), vars(self)["rows"]
-        for name in self.ARRAYS.keys() - {"rows"}:
-            numbers, axis = getattr(self, name), _OF_COLUMNS.get(name)
-            if axis is not None and numbers.shape[axis] != n_columns + (name == "slopes"):
-                raise InvariantError(f"the attributes of {side} have {n_columns} columns, and {name} {numbers.shape}")
-            check_bounded(f"the attributes of {side}", numbers)
+        n_columns, rows = sum(block_sizes(self.columns)), self.rows
+        if self.values.shape[-1] != n_columns or self.slopes.shape[-2] != n_columns + 1:
+            raise InvariantError(f"the attributes of {side} do not have {n_columns} columns")
+        for name in self.ARRAYS:
+            check_bounded(f"the attributes of {side}", getattr(self, name))
         if rows.size and not ((rows[1:] > rows[:-1]).all() and rows[0] >= 0 and rows[-1] < n_rows):
             raise InvariantError(f"the {side} that are placed by attributes are not those of the table")
 
@@ -78,26 +79,21 @@ class _Stored:
 class Attributed(_Stored):
     """One side of a table, its thetas or its psis, explained by attributes in every draw.
 
-    `slopes`, float32[n_draws, 1 + n_columns, D], begin with the mean; `drawn`, float32[n_draws, n_columns, D], are the
-    others as they may be as well, by how unsure they are. `apart`, float32[n_draws, D], is in every draw
-    how far some observed row is from what its attributes say. `values`, float32[n_rows, n_columns], are the attributes
-    of all rows, zeros where nothing is known. `rows` are those that had no observations, and `centre`,
-    float32[n_draws, n, D], is where their attributes place them.
+    `drawn`, float32[n_draws, n_columns, D], are slopes as they may be as well, by how unsure they are. `apart`,
+    float32[n_draws, D], is in every draw how far some observed row is from what its attributes say. `centre`,
+    float32[n_draws, n, D], is where attributes place `rows`; `values` are those of all rows.
     """
 
     ARRAYS: ClassVar[Schema] = {
         "slopes": "f4 draws * events",
-        "drawn": "f4 draws * events",
+        "drawn": "f4 draws {side}_columns events",
         "apart": "f4 draws events",
-        "values": "f4 {side} *",
+        "values": "f4 {side} {side}_columns",
         "rows": "i8 {side}_placed",
         "centre": "f4 draws {side}_placed events",
     }
-    slopes: NDArray[np.float32]
     drawn: NDArray[np.float32]
     apart: NDArray[np.float32]
-    values: NDArray[np.float32]
-    rows: Rows
     centre: NDArray[np.float32]
 
     def placed(self, values: Floats) -> NDArray[np.float32]:
@@ -142,31 +138,20 @@ def with_centres(factors: NDArray[np.float32], attributed: Attributed | None) ->
 class Placing(_Stored):
     """What attributes of one side, its thetas or its psis, say in the events of one model.
 
-    A row with the columns z is the feasible one nearest to (1, z) @ `slopes`, float64[1 + n_columns, D], where
-    distances are those of predictions: `gram`, float64[D, D]. `effects`, float64[3, n_columns, D], are what a column
-    means for each event: the mean over draws, and what holds the middle 90% of them. `rows` are those of which
-    attributes are all that is known, and `values`, float64[n, n_columns], are these.
+    A row with the columns z is the feasible one nearest to (1, z) @ `slopes`, where distances are those of predictions:
+    `gram`, float64[D, D]. `effects`, float64[3, n_columns, D], are what a column means for each event: the mean over
+    draws, and what holds the middle 90% of them. `values` are those of `rows` alone.
     """
 
     ARRAYS: ClassVar[Schema] = {
         "slopes": "f8 * events",
         "gram": "f8 events events",
-        "effects": "f8 3 * events",
+        "effects": "f8 3 {side}_columns events",
         "rows": "i8 {side}_placed",
-        "values": "f8 {side}_placed *",
+        "values": "f8 {side}_placed {side}_columns",
     }
-    slopes: Floats
     gram: Floats
     effects: Floats
-    rows: Rows
-    values: Floats
-
-    @classmethod
-    def of_draws(cls, columns: tuple[Attribute, ...], slopes: Floats, gram: Floats, effects: Floats) -> Self:
-        """Return what draws of slopes and of effects say together; no row is placed yet."""
-        whole = np.stack([effects.mean(axis=0), *np.quantile(effects, (0.05, 0.95), axis=0)])
-        nobody = np.empty(0, dtype=np.int64), np.empty((0, effects.shape[1]))
-        return cls(columns, slopes.mean(axis=0), gram, whole, *nobody)
 
     def said(self, values: Floats) -> Floats:
         """Return where attributes, float64[n, n_columns], say that rows are; float64[n, D]."""
@@ -223,8 +208,8 @@ def placing_of(
     gram[np.diag_indices(size)] += _RIDGE * max(float(np.trace(gram)), _RIDGE)
     crosses = [draw.astype(np.float64).T @ weighted for draw in partners]
 
-    def in_events(slopes: NDArray[np.float32], wanted: float) -> tuple[Floats, Floats]:
-        """Return slopes of all draws as moments of the one model's events, and as slopes there; a theta's sum."""
+    def in_events(slopes: NDArray[np.float32], wanted: Floats) -> tuple[Floats, Floats]:
+        """Return slopes of all draws as moments of the one model's events, and as slopes there, with wanted sums."""
         both = zip(slopes, crosses, strict=True)
         moments = np.stack([own.astype(np.float64) @ cross for own, cross in both])
         found = np.linalg.solve(gram, moments.reshape(-1, size).T).T.reshape(moments.shape)
@@ -233,13 +218,15 @@ def placing_of(
             found += (wanted - found.sum(axis=2))[..., None] * level / level.sum()
         return moments, found
 
-    means = np.concatenate([in_events(side.slopes[:, :1], 1.0)[1], in_events(side.slopes[:, 1:], 0.0)[1]], axis=1)
-    moments, effects = in_events(_against_others(side), 0.0)
+    slopes = in_events(side.slopes, np.eye(1, side.slopes.shape[1])[0])[1]
+    moments, effects = in_events(_against_others(side), np.zeros(side.drawn.shape[1]))
     if not of_users:
         mass = weighted.sum(axis=0)
         effects = moments / np.maximum(mass, _NOBODY)
         effects -= (effects @ mass)[..., None] / mass.sum()
-    return Placing.of_draws(side.columns, means, gram, effects)
+    whole = np.stack([effects.mean(axis=0), *np.quantile(effects, (0.05, 0.95), axis=0)])
+    nobody = np.empty((0, effects.shape[1])), np.empty(0, dtype=np.int64)
+    return Placing(side.columns, slopes.mean(axis=0), *nobody, gram, whole)
 
 
 def _against_others(side: Attributed) -> NDArray[np.float32]:

@@ -35,9 +35,7 @@ Schema = dict[str, str]
 LAYOUT = 5
 #: JSON takes up to 25 times its length in memory, and a zip directory 14 times; one of ours has 70 bytes an array.
 _LONGEST_JSON, _LONGEST_DIRECTORY = 4 << 20, 1 << 16
-#: Solvers made of solvers nest deepest, by two levels each. By judgement.
-_DEEPEST, _LARGEST = 24, 1e308
-#: Bytes read, or entries turned into codes, at once, by judgement: some 100 MB at most.
+#: Entries turned into codes at once, by judgement: some 100 MB at most.
 _BLOCK = 1 << 22
 #: What NumPy writes before an array; other types than these are in no file of ours.
 _LONGEST_HEADER = 256
@@ -67,7 +65,9 @@ def read(path: Any, schemas: Mapping[str, Schema]) -> tuple[dict[str, Any], Arra
         with zipfile.ZipFile(stream) as archive:
             heads = _heads(archive, os.fstat(stream.fileno()).st_size)
             _check_heads({"about": heads["about"]}, {"about": "u1 *"})
-            about = _sound_json(_array(archive, "about", heads.pop("about")).tobytes())
+            if heads.pop("about")[1][0] > _LONGEST_JSON:
+                raise InvariantError(f"what it says in JSON has more than {_LONGEST_JSON} bytes")
+            about = _sound_json(_array(archive, "about").tobytes())
             if about["layout"] != LAYOUT:
                 layout = str(about["layout"])[:40]
                 raise FileFormatError(
@@ -78,7 +78,7 @@ def read(path: Any, schemas: Mapping[str, Schema]) -> tuple[dict[str, Any], Arra
                 kinds = " or a ".join(map(repr, schemas))
                 raise FileFormatError(f"{path} holds a {str(about['kind'])[:40]!r}, not a {kinds}.")
             _check_heads(heads, schemas[about["kind"]])
-            return about, {name: _array(archive, name, head) for name, head in heads.items()}
+            return about, {name: _array(archive, name) for name in heads}
 
 
 @contextmanager
@@ -103,7 +103,7 @@ def refusing(path: Any) -> Iterator[None]:
 
 # --- what may be read ---------------------------------------------------------------------------------------------
 
-Head = tuple[str, tuple[int, ...], int]
+Head = tuple[str, tuple[int, ...]]
 
 
 def _check_directory(stream: BinaryIO) -> None:
@@ -116,7 +116,7 @@ def _check_directory(stream: BinaryIO) -> None:
 
 
 def _heads(archive: zipfile.ZipFile, size: int) -> dict[str, Head]:
-    """Return type, shape and place of every array, compared with the room that there is for it."""
+    """Return type and shape of every array, compared with the room that there is for it."""
     heads: dict[str, Head] = {}
     for info in archive.infolist():
         name = info.filename.removesuffix(".npy")
@@ -127,7 +127,7 @@ def _heads(archive: zipfile.ZipFile, size: int) -> dict[str, Head]:
         shape = tuple(int(n) for n in found[2].split(b",") if n.strip()) if found else ()
         if not found or math.prod(shape) * int(found[1][1:]) != info.file_size - found.end():
             raise InvariantError(f"the array {name[:40]!r} is not of the size or of a type that it may have")
-        heads[name] = (found[1].decode(), shape, found.end())
+        heads[name] = found[1].decode(), shape
         size -= info.file_size
     if size < 0:
         raise InvariantError("its arrays are larger than it is")
@@ -142,7 +142,7 @@ def _check_heads(heads: Mapping[str, Head], schema: Schema) -> None:
     for name, declared in schema.items():
         if name.endswith("?") and name[:-1] not in heads:
             continue
-        dtype, shape, _ = heads[name.rstrip("?")]
+        dtype, shape = heads[name.rstrip("?")]
         types, *axes = declared.split()
         wanted = [
             int(axis) if axis.isdigit() else n if axis == "*" else sizes.setdefault(axis, n)
@@ -152,34 +152,24 @@ def _check_heads(heads: Mapping[str, Head], schema: Schema) -> None:
             raise InvariantError(f"{name.rstrip('?')} must be {declared}, got {dtype} {list(shape)}")
 
 
-def _array(archive: zipfile.ZipFile, name: str, head: Head) -> NDArray[Any]:
+def _array(archive: zipfile.ZipFile, name: str) -> NDArray[Any]:
     """Read an array that was compared with everything; its checksum is compared at its end."""
-    array: NDArray[Any] = np.empty(head[1], "<" + head[0])
-    content = array.reshape(-1).view(np.uint8)
     with archive.open(f"{name}.npy") as member:
-        member.read(head[2])
-        for first in range(0, content.size, _BLOCK):
-            member.readinto(content[first : first + _BLOCK])  # type: ignore[attr-defined]
-    return array
-
-
-def _sound_json(content: bytes) -> dict[str, Any]:
-    """Parse JSON as we write it: whole characters, numbers that can be computed with, no deep nesting."""
-    if len(content) > _LONGEST_JSON:
-        raise InvariantError(f"what it says in JSON has {len(content)} bytes, at most {_LONGEST_JSON} are read")
-    found: dict[str, Any] = json.loads(content)
-    _check_json(found, _DEEPEST)
+        found: NDArray[Any] = np.lib.format.read_array(member, allow_pickle=False)
     return found
 
 
-def _check_json(node: Any, depth: int) -> None:
-    if isinstance(node, str):
-        node.encode()
-    elif isinstance(node, (dict, list)):
-        for inner in (*node, *node.values()) if isinstance(node, dict) else node:
-            _check_json(inner, depth - 1)
-    if not depth or (isinstance(node, (int, float)) and not abs(node) <= _LARGEST):
-        raise InvariantError("what it says in JSON is nested too deeply, or holds NaN or infinity")
+def _sound_json(content: bytes) -> dict[str, Any]:
+    """Parse JSON as we write it: whole characters, numbers that can be computed with."""
+
+    def number(text: str) -> float:
+        if not math.isfinite(value := float(text)):
+            raise InvariantError("what it says in JSON holds NaN or infinity")
+        return value
+
+    found: dict[str, Any] = json.loads(content, parse_float=number, parse_constant=number)
+    json.dumps(found, ensure_ascii=False).encode()
+    return found
 
 
 # --- what a model was fitted to -----------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from scipy.special import ndtr
 
 from kolmogorov._support.jit import kernel
 from kolmogorov._support.typing import Floats, Rows
-from kolmogorov._support.validation import check_between, check_bounded, check_positive, check_simplex
+from kolmogorov._support.validation import check_between, check_bits, check_bounded, check_positive, check_simplex
 from kolmogorov.data import Observations, Scale, Vocabulary
 from kolmogorov.data.observations import least_like
 from kolmogorov.descent.attributes import Attributed, Placing, Side, placed_rows
@@ -197,18 +197,28 @@ class Trained(ABC):
 
     # --- files ------------------------------------------------------------------------------------------------
 
-    @abstractmethod
+    @property
+    def _sides(self) -> dict[Side, Attributed | Placing]:
+        sides: dict[Side, Any] = {"users": self.user_attributes, "items": self.item_attributes}
+        return {side: attributes for side, attributes in sides.items() if attributes is not None}
+
     def stored(self) -> Parts:
         """Return what a file holds of this: numbers and arrays by name."""
+        meta, arrays = stored_training(self.training)
+        for side, attributes in self._sides.items():
+            more, beside = attributes.stored(side)
+            meta, arrays = meta | more, arrays | beside
+        return meta, arrays
 
     @classmethod
     @abstractmethod
     def restored(cls, meta: dict[str, Any], arrays: Arrays) -> Self:
         """Undo `stored`; what does not belong together is for `validate` to find."""
 
-    @abstractmethod
     def validate(self) -> None:
         """Raise `InvariantError` where what a fit computes is none: shapes, types, and what every number must be."""
+        for side, attributes in self._sides.items():
+            attributes.validate(side, len(self.users if side == "users" else self.items))
 
     def checked(self, remedy: str = "Smaller weights or a smaller scale may help.") -> Self:
         """Return this, which a fit found, unless it broke down on the way: nothing the library returns holds NaN."""
@@ -309,10 +319,10 @@ _ROUNDING = 1e-9
 class Fitted(Trained):
     """A learned Kolmogorov model."""
 
-    #: Psi is bits, packed by item, or chances.
+    #: Psi is bits, or chances.
     SCHEMA: ClassVar[Schema] = {
         "theta": "f8 users events",
-        "psi": "u1|f8 items *",
+        "psi": "u1|f8 items events",
         "noise": "f8 users",
         "history": "f8 * 5",
         "user_centre": "f8 events",
@@ -409,11 +419,10 @@ class Fitted(Trained):
 
     def stored(self) -> Parts:
         """Return what a file holds of this: numbers and arrays by name."""
-        meta, arrays = stored_training(self.training)
-        meta |= {"learned_from": self.learned_from, "n_changed": self.n_changed}
+        meta, arrays = super().stored()
         arrays |= {
             "theta": self.theta,
-            "psi": np.packbits(self.psi, axis=1) if self.psi.dtype == bool else self.psi,
+            "psi": self.psi.view(np.uint8) if self.psi.dtype == bool else self.psi,
             "noise": self.noise,
             "history": history_array(self.history),
             "user_centre": self.user_pull.centre,
@@ -421,19 +430,15 @@ class Fitted(Trained):
             "item_centre": self.item_pull.centre,
             "item_pull": self.item_pull.strength,
         }
-        for side, placing in self._placings.items():
-            more, beside = placing.stored(side)
-            meta, arrays = meta | more, arrays | beside
-        return meta, arrays
+        return meta | {"learned_from": self.learned_from, "n_changed": self.n_changed}, arrays
 
     @classmethod
     def restored(cls, meta: dict[str, Any], arrays: Arrays) -> Self:
         """Undo `stored`; what does not belong together is for `validate` to find."""
-        size, psi = arrays["theta"].shape[1], arrays["psi"]
+        psi = arrays["psi"]
         if psi.dtype == np.uint8:
-            if psi.shape[1] != -(-size // 8):
-                raise InvariantError(f"psi has {psi.shape[1]} bytes a row, which do not hold {size} events")
-            psi = np.unpackbits(psi, axis=1, count=size).view(bool)
+            check_bits("psi", psi)
+            psi = psi.view(bool)
         return cls(
             theta=arrays["theta"],
             psi=psi,
@@ -448,15 +453,11 @@ class Fitted(Trained):
             n_changed=0 if meta["n_changed"] == 0 else count(meta["n_changed"]),
         )
 
-    @property
-    def _placings(self) -> dict[Side, Placing]:
-        sides: dict[Side, Placing | None] = {"users": self.user_attributes, "items": self.item_attributes}
-        return {side: placing for side, placing in sides.items() if placing is not None}
-
     def validate(self) -> None:
         """Check that theta is distributions, that psi is bits or chances, and what goes with them."""
-        if not self.n_events or self.psi.shape[1] != self.n_events:
-            raise InvariantError(f"theta has {self.n_events} events, and psi {self.psi.shape[1]}")
+        super().validate()
+        if not self.n_events:
+            raise InvariantError("there are no events")
         check_simplex("theta", self.theta)
         check_positive("the noise", self.noise)
         if self.learned_from not in ("draws", "ratings"):
@@ -465,8 +466,6 @@ class Fitted(Trained):
         self.item_pull.validate("items")
         check_simplex("the centre of users", self.user_pull.centre)
         check_between("psi", self.psi, 0.0, 1.0)
-        for side, placing in self._placings.items():
-            placing.validate(side, len(self.users if side == "users" else self.items))
 
 
 def overlap(share: Floats, psi: Floats, item: int) -> Floats:

@@ -181,8 +181,9 @@ def _learned(known: Attributes, factors: NDArray[Any], weights: NDArray[Any], rn
         random = np.random.default_rng((1, k)).standard_normal(own.shape)
         drawn_slopes[k] = own + _root(spread) @ random @ _root((rows * weights[:, None]).T @ rows)
     nothing = np.empty((len(factors), 0, factors.shape[2]), dtype=np.float32)
-    numbers = slopes.astype(np.float32), drawn_slopes.astype(np.float32), left.astype(np.float32)
-    return Attributed(known.columns, *numbers, known.values.astype(np.float32), np.empty(0, dtype=np.int64), nothing)
+    values, nobody = known.values.astype(np.float32), np.empty(0, dtype=np.int64)
+    others = drawn_slopes.astype(np.float32), left.astype(np.float32)
+    return Attributed(known.columns, slopes.astype(np.float32), values, nobody, *others, nothing)
 
 
 def _root(covariance: Floats) -> Floats:

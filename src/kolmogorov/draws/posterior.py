@@ -22,8 +22,8 @@ from kolmogorov._support.validation import (
     check_simplex,
 )
 from kolmogorov.data import Observations
-from kolmogorov.descent.attributes import Attributed, Side, with_centres
-from kolmogorov.descent.files import TRAINING, Arrays, Parts, Schema, count, restored_training, stored_training
+from kolmogorov.descent.attributes import Attributed, with_centres
+from kolmogorov.descent.files import TRAINING, Arrays, Parts, Schema, count, restored_training
 from kolmogorov.descent.fitted import Factors, Trained, overlap
 from kolmogorov.draws.likelihood import Gaussian, draw_products, kind_of
 from kolmogorov.draws.plan import FURTHEST_LEVEL, MOST_LEVELS, NEARLY_SURE, STEPS, nearest
@@ -276,7 +276,7 @@ class Posterior(Trained):
 
     def stored(self) -> Parts:
         """Return what a file holds of this: numbers and arrays by name."""
-        meta, arrays = stored_training(self.training)
+        meta, arrays = super().stored()
         meta |= {"n_chains": self.n_chains, "likelihood": self.likelihood, "unobserved": self.unobserved}
         arrays |= {
             "theta": np.rint(self.theta * np.float32(STEPS)).astype(np.uint16),
@@ -285,15 +285,7 @@ class Posterior(Trained):
             "noise": self.noise,
             **{f"prior_{name}": values for name, values in self.priors.items()},
         }
-        for side, attributed in self._attributed.items():
-            more, beside = attributed.stored(side)
-            meta, arrays = meta | more, arrays | beside
         return meta, arrays
-
-    @property
-    def _attributed(self) -> dict[Side, Attributed]:
-        sides: dict[Side, Attributed | None] = {"users": self.user_attributes, "items": self.item_attributes}
-        return {side: attributed for side, attributed in sides.items() if attributed is not None}
 
     @classmethod
     def restored(cls, meta: dict[str, Any], arrays: Arrays) -> Self:
@@ -319,6 +311,7 @@ class Posterior(Trained):
 
     def validate(self) -> None:
         """Check that the draws are models and the variances positive."""
+        super().validate()
         n_draws, size = (self.theta.shape[0], self.theta.shape[-1]) if self.theta.ndim == 3 else (0, 0)
         if n_draws < 1 or size < 1 or self.n_chains < 1 or n_draws % self.n_chains:
             raise InvariantError("the draws must be as many of each chain, at least one")
@@ -332,8 +325,6 @@ class Posterior(Trained):
         for name, values in self.priors.items():
             check_array(f"the prior's {name}", values, np.float64, (n_draws,))
             check_between(f"the prior's {name}", values, LEAST_NUMBER, LARGEST_NUMBER)
-        for side, attributed in self._attributed.items():
-            attributed.validate(side, len(self.users if side == "users" else self.items))
 
     def _check_answers(self) -> None:
         """Raise `InvariantError` where the answers of the training data are none that draws of these levels give."""

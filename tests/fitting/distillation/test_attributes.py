@@ -1,5 +1,7 @@
 """Attributes in one model: what draws say of them in its events, and rows that they place there."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -20,9 +22,9 @@ def attributed(slopes, drawn=None, n_rows=4):
     slopes = slopes.astype(np.float32)
     drawn = slopes[:, 1:] if drawn is None else drawn.astype(np.float32)
     n_draws, size = len(slopes), slopes.shape[2]
-    nobody = np.empty(0, dtype=np.int64), np.empty((n_draws, 0, size), dtype=np.float32)
-    values = np.zeros((n_rows, 2), dtype=np.float32)
-    return Attributed((AGE, AGE), slopes, drawn, np.zeros((n_draws, size), dtype=np.float32), values, *nobody)
+    values, nobody = np.zeros((n_rows, 2), dtype=np.float32), np.empty(0, dtype=np.int64)
+    apart, nowhere = np.zeros((n_draws, size), dtype=np.float32), np.empty((n_draws, 0, size), dtype=np.float32)
+    return Attributed((AGE, AGE), slopes, values, nobody, drawn, apart, nowhere)
 
 
 @given(SEEDS)
@@ -69,14 +71,12 @@ def test_categories_are_told_from_the_others_that_they_exclude(seed, counts, n_r
     job = Attribute.of("job", cells)
     slopes = rng.standard_normal((2, 1 + len(job.columns), 3))
     slopes -= slopes.mean(axis=2, keepdims=True)
-    nobody = np.empty(0, dtype=np.int64), np.empty((2, 0, 3), dtype=np.float32)
     has = np.array([[cell == category for category in job.categories] for cell in cells])
     values = (has - np.array(job.centre)) / job.scale
-    arrays = [part.astype(np.float32) for part in (slopes, slopes[:, 1:], np.zeros((2, 3)), values)]
+    said = attributed(slopes)
+    said = replace(said, columns=(job,), values=values.astype(np.float32))
     factors, weights = rng.random((40, 3)), np.full(40, 1.0 / 40.0)
-    found = placing_of(
-        Attributed((job,), *arrays, *nobody), factors[None].repeat(2, 0), factors, weights, of_users=of_users
-    )
+    found = placing_of(said, factors[None].repeat(2, 0), factors, weights, of_users=of_users)
     rows = values @ slopes[:, 1:].mean(axis=0)
     if not of_users:
         # Of items: what the people of an event expect more than everybody does.
