@@ -3,7 +3,6 @@
 from copy import copy
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import kolmogorov as km
@@ -52,15 +51,6 @@ def test_new_items_are_placed_by_their_attributes(planted, cold, model):
     assert 0.0 <= found.predict(1, 75, unknown="error") <= 1.0
 
 
-def test_new_users_are_placed_by_their_attributes(planted):
-    new = np.arange(90, 120)
-    there = planted.users["user"].isin(new)
-    model = fitted(planted.table(users=new), users=planted.users[~there])
-    items = np.arange(90)
-    found = copy(model).update(users=planted.users[there])
-    assert planted.error(grid(found, new, items), new, items) < 0.6
-
-
 def test_fit_places_whom_only_the_frames_have(planted, cold, model):
     at_once = fitted(planted.table(items=cold), users=planted.users, items=planted.items)
     later = copy(model).update(items=planted.items.set_index("item").loc[cold])
@@ -81,18 +71,6 @@ def test_intervals_of_new_items_hold_new_ratings(planted, cold, model):
     ratings = planted.ratings[:, cold][rows, columns]
     inside = ((ratings >= low) & (ratings <= high)).mean()
     assert 0.8 < inside < 0.98
-
-
-def test_rows_of_the_table_without_ratings_are_placed_at_once(planted, cold):
-    whole = planted.table()
-    table = whole.subset(~np.isin(whole.item_rows(), cold))
-    model = fitted(table, items=planted.items)
-    assert model.fitted_.item_attributes.rows.tolist() == cold.tolist()
-    users = np.arange(120)
-    assert planted.error(grid(model, users, cold), users, cold) < 0.5
-    held_out = whole.subset(np.isin(whole.item_rows(), cold))
-    plain = fitted(table).evaluate(held_out, unknown="ignore")["rmse"]
-    assert model.evaluate(held_out, unknown="error")["rmse"] < 0.9 * plain
 
 
 def test_attributes_are_saved_with_the_model(planted, cold, model, tmp_path):
@@ -125,16 +103,6 @@ def test_files_that_lie_about_attributes_are_refused(model, tmp_path, change):
         km.load(tmp_path / "m.km")
 
 
-def test_the_same_bits_on_any_number_of_threads(planted):
-    table = planted.table()
-    one, two = (
-        km.BayesianKolmogorovModel(4, **SHORT, n_jobs=n).fit(table, users=planted.users, items=planted.items)
-        for n in (1, 3)
-    )
-    assert (one.fitted_.psi == two.fitted_.psi).all()
-    assert (one.fitted_.item_attributes.slopes == two.fitted_.item_attributes.slopes).all()
-
-
 def test_what_cannot_be_done_is_told(planted, model):
     table = planted.table()
     plain = fitted(table)
@@ -142,15 +110,6 @@ def test_what_cannot_be_done_is_told(planted, model):
         copy(plain).update(items=planted.items)
     with pytest.raises(ParameterError, match="attributes for draws"):
         km.KolmogorovModel(4, learn_from="ratings").fit(table, items=planted.items)
-
-
-@pytest.mark.long("chains")
-def test_one_model_is_learned_from_draws_that_know_attributes(planted):
-    table = planted.table()
-    train, test = table.split(0.5, random_state=0)
-    told = km.KolmogorovModel(4, random_state=0).fit(train, users=planted.users, items=planted.items)
-    plain = km.KolmogorovModel(4, random_state=0).fit(train)
-    assert told.evaluate(test)["rmse"] < plain.evaluate(test)["rmse"]
 
 
 def test_yes_and_no(planted, cold):
@@ -165,18 +124,3 @@ def test_yes_and_no(planted, cold):
     users = np.arange(120)
     chances = planted.chances[:, cold]
     assert np.corrcoef(grid(model, users, cold).ravel(), chances.ravel())[0, 1] > 0.6
-
-
-@pytest.mark.long("chains")
-def test_ten_columns_of_noise_cost_a_thousandth_at_most():
-    """On average over tables: one of them alone gains or loses more, by its draws."""
-    plain, noisy = [], []
-    for seed, side in enumerate(["users", "items"] * 3):
-        planted = Planted(seed, n_users=400, n_items=300, share=0.1, noise=0.15)
-        rng, ids = np.random.default_rng(100 + seed), np.arange(400 if side == "users" else 300)
-        noise = pd.DataFrame({"id": ids} | {f"noise {k}": rng.standard_normal(ids.size) for k in range(10)})
-        train, test = planted.table().split(0.2, random_state=seed)
-        model = km.BayesianKolmogorovModel(6, n_chains=6, burn_in=60, n_samples=20, random_state=seed)
-        plain.append(model.fit(train).evaluate(test)["rmse"])
-        noisy.append(model.fit(train, **{side: noise}).evaluate(test)["rmse"])
-    assert np.mean(noisy) < 1.001 * np.mean(plain)

@@ -7,10 +7,9 @@ import pandas as pd
 import pytest
 
 import kolmogorov as km
-from helpers.forgery import forged
 from helpers.planted import Planted, grid
 from kolmogorov.draws.posterior import Posterior
-from kolmogorov.errors import DataError, FileFormatError
+from kolmogorov.errors import DataError
 
 OLD_USERS, NEW_USERS, OLD_ITEMS, NEW_ITEMS = np.arange(100), np.arange(100, 120), np.arange(70), np.arange(70, 90)
 LEVELS = ["soft", "binary"]
@@ -101,34 +100,6 @@ def test_new_items_are_listed_and_new_users_have_lists(frames, draws, one):
         assert several["item"].isin(NAMES).sum() == 60
 
 
-def test_lower_bounds_of_new_items_say_how_unsure_they_are(frames, draws):
-    listed = copy(draws).update(items=frames["items"]).recommend(3, n=200).set_index("item")
-    width = (listed["probability"] - listed["lower"]).groupby(listed["count"] == 0).mean()
-    assert width[True] > 1.3 * width[False]
-
-
-def test_similar_items_of_a_new_one(frames, one):
-    assert len(copy(one).update(items=frames["items"]).similar_items(75, 5)) == 5
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda meta, arrays: meta["items_attributes"].pop(),
-        lambda meta, arrays: arrays.update(items_attribute_rows=np.array([10**6])),
-        lambda meta, arrays: arrays["items_attribute_slopes"].fill(np.nan),
-        lambda meta, arrays: arrays["items_attribute_gram"].fill(0.0),
-        lambda meta, arrays: arrays.pop("users_attribute_effects"),
-        lambda meta, arrays: meta["users_attributes"][0].pop("kind"),
-    ],
-)
-def test_files_that_lie_about_attributes_are_refused(draws, tmp_path, change):
-    draws.as_model(5).save(tmp_path / "m.km")
-    (tmp_path / "m.km").write_bytes(forged((tmp_path / "m.km").read_bytes(), change))
-    with pytest.raises(FileFormatError):
-        km.load(tmp_path / "m.km")
-
-
 def test_what_a_model_cannot_know_is_told(planted, frames, one):
     plain = km.KolmogorovModel(3, learn_from="ratings", random_state=0).fit(planted.table())
     with pytest.raises(DataError, match=r"no attributes of items. Fit it with them"):
@@ -163,31 +134,6 @@ def check_explanations(model, new_user, new_item):
 
 def test_attributes_that_moved_a_prediction_add_up(frames, one):
     check_explanations(copy(one).update(**frames), 105, 75)
-
-
-@pytest.mark.long("chains")
-def test_those_of_draws_add_up_too():
-    few = Planted(n_users=30, n_items=25, share=0.6)
-    model = km.BayesianKolmogorovModel(3, n_chains=1, burn_in=10, n_samples=3, random_state=0)
-    model.fit(few.table([29], [24]), users=few.users, items=few.items)
-    check_explanations(model, 29, 24)
-
-
-def test_the_attribute_that_matters_is_named(planted):
-    """One genre says everything."""
-    rng = np.random.default_rng(0)
-    war = rng.random(60) < 0.5
-    users, items = np.nonzero(rng.random((80, 60)) < 0.5)
-    table = km.Observations.from_arrays(users, items, np.where(war[items], 5.0, 1.0), minimum=1, maximum=5)
-    noise = rng.standard_normal(60)
-    frame = pd.DataFrame({"item": np.arange(60), "war": war, "noise": noise})
-    draws = km.BayesianKolmogorovModel(2, n_chains=1, burn_in=15, n_samples=5, random_state=0).fit(table, items=frame)
-    model = draws.as_model(3, psi="soft")
-    new = pd.DataFrame({"item": [100], "war": [True], "noise": [1.5]})
-    why = model.update(items=new).explain(3, 100)
-    assert why.attributes.parts[0].words == "war"
-    assert why.attributes.parts[0].amount > 0.3
-    assert why.rating > 4.0
 
 
 def test_what_attributes_mean_for_events(planted, draws, one):
@@ -232,18 +178,6 @@ def test_ratings_of_new_items_begin_where_attributes_place_them(planted, frames,
     rated_now = OLD_USERS, NEW_ITEMS[:10]
     errors = [planted.error(grid(model, *rated_now), *rated_now) for model in (told, plain)]
     assert errors[0] < errors[1]
-
-
-def test_an_update_brings_frames_along(planted, frames, one, draws):
-    few = rated(planted, NEW_ITEMS[:10])
-    for model in (one, draws):
-        before = copy(model).update(items=frames["items"]).update(few)
-        at_once = copy(model).update(few, items=frames["items"])
-        np.testing.assert_array_equal(grid(at_once, OLD_USERS, NEW_ITEMS), grid(before, OLD_USERS, NEW_ITEMS))
-        only = copy(model).update(items=frames["items"])
-        np.testing.assert_array_equal(
-            grid(only, OLD_USERS, NEW_ITEMS), grid(copy(model).update(items=frames["items"]), OLD_USERS, NEW_ITEMS)
-        )
 
 
 def test_draws_keep_their_attributes(planted, frames, draws, tmp_path):

@@ -7,12 +7,12 @@ import pytest
 
 import naive
 from helpers.forgery import forged
-from kolmogorov import BayesianKolmogorovModel, KolmogorovModel, Observations, datasets, load
+from kolmogorov import BayesianKolmogorovModel, KolmogorovModel, Observations, load
 from kolmogorov._support.threads import Threads
 from kolmogorov.data.view import View
 from kolmogorov.draws import sampler
 from kolmogorov.draws.posterior import answer_interval
-from kolmogorov.errors import DataError, FileFormatError, ParameterError
+from kolmogorov.errors import DataError, FileFormatError
 
 SMALL = {"n_chains": 2, "burn_in": 30, "n_samples": 5, "random_state": 0}
 STARS = np.arange(1, 6) / 5
@@ -125,23 +125,6 @@ def test_many_ratings_are_gone_through_on_threads_to_the_same_bits(models, table
         np.testing.assert_array_equal(np.concatenate([a] * times, axis=axis), b)
 
 
-@pytest.mark.parametrize("likelihood", LIKELIHOODS)
-def test_saved_and_loaded(models, tables, likelihood, tmp_path):
-    model, table = models[likelihood], tables[likelihood]
-    model.save(tmp_path / "m.km")
-    back = load(tmp_path / "m.km")
-    for name in ("theta", "psi", "noise", "levels"):
-        np.testing.assert_array_equal(getattr(back.posterior_, name), getattr(model.posterior_, name))
-    assert (back.predict_distribution(table) == model.predict_distribution(table)).all()
-    assert back.evaluate(table) == model.evaluate(table)
-
-
-def test_a_model_with_automatic_sizes_loads(tables, tmp_path):
-    model = BayesianKolmogorovModel(n_chains=1, burn_in=2, n_samples=2, random_state=0).fit(tables["gaussian"])
-    model.save(tmp_path / "m.km")
-    assert load(tmp_path / "m.km").get_params()["n_events"] == "auto"
-
-
 def _array(name, value):
     return lambda meta, arrays: arrays.update({name: np.asarray(value)})
 
@@ -188,16 +171,6 @@ def test_new_users_and_items_are_nearest(models, tables, likelihood):
     known = model.posterior_.thetas(np.arange(len(table.users)))
     said = np.clip(known @ psi.T.astype(float), 0.0, 1.0)[rows_of(table)]
     assert np.corrcoef(said, model.predict(table))[0, 1] > 0.7
-
-
-def test_answers_of_a_known_user_place_a_new_one_where_that_is():
-    """Events are drawn for answers, and theta moves from one to another slowly: 12 sweeps were not enough (0.07)."""
-    zoo = datasets.load("zoo")
-    model = BayesianKolmogorovModel(5, n_chains=4, burn_in=60, random_state=0).fit(zoo)
-    said = model.inverse_transform(model.fold_in(zoo, side="users"))
-    users, items = np.divmod(np.arange(said.size), said.shape[1])
-    known = model.predict(zoo.users.ids[users], zoo.items.ids[items]).reshape(said.shape)
-    assert np.sqrt(((said - known) ** 2).mean()) < 0.045
 
 
 def test_weights_are_repeated_answers(tables):
@@ -261,37 +234,3 @@ def test_probabilities_of_rules_are_shares_of_draws(models):
     assert ((about.antecedent == 3) | (about.consequent == 3)).all()
     frame = relations.to_frame(kinds=("implication",), min_probability=0.1)
     assert list(frame["probability"]) == rules.probability.tolist()
-
-
-@pytest.mark.parametrize("likelihood", LIKELIHOODS)
-def test_explanations_and_reports(models, tables, likelihood, tmp_path):
-    model = models[likelihood]
-    assert "event" in str(model.explain(0, 1))
-    assert len(model.events()) <= 12
-    model.relations().rules(supported=False, min_probability=0.0)
-    model.report(tmp_path / "page.html", tables[likelihood])
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"psi": "soft"}, "psi"),
-        ({"max_seconds": 0.0}, "max_seconds"),
-        ({"n_events": "many"}, "n_events"),
-    ],
-)
-def test_wrong_parameters_are_told(tables, options, words):
-    with pytest.raises(ParameterError, match=words):
-        BayesianKolmogorovModel(**options).fit(tables["gaussian"])
-
-
-@pytest.mark.parametrize("psi", ["auto", "binary"])
-def test_levels_of_yes_and_no_are_two_or_of_hidden_ratings_and_no_answer_is_impossible(tables, psi):
-    table = tables["bernoulli"]
-    model = BayesianKolmogorovModel(3, psi=psi, **SMALL).fit(table)
-    assert np.isin(model.posterior_.psi, np.float32((0.01, 0.99) if psi == "binary" else np.arange(-29, 34) / 4)).all()
-    draws = np.einsum("kud,kid->kui", model.posterior_.theta.astype(float), model.posterior_.psi.astype(float))
-    expected = (draws if psi == "binary" else naive.chance_of_yes(draws)).mean(axis=0)[rows_of(table)]
-    np.testing.assert_allclose(model.predict(table), expected, atol=1e-6)
-    assert ((expected > 0.0) & (expected < 1.0)).all()
-    assert model.evaluate(table)["log_loss"] < 0.6

@@ -7,9 +7,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import kolmogorov as km
 from helpers.forgery import forged
-from kolmogorov._support.threads import Threads
 from kolmogorov.errors import DataError, FileFormatError, ParameterError, UnknownIdError
-from kolmogorov.models.lists import Judge, chosen_settings
+from kolmogorov.models.lists import Judge
 
 
 def bought(n_users=300, n_games=25, seed=0):
@@ -95,30 +94,11 @@ def test_a_guest_is_explained_as_he_is_recommended_to(model):
         model.explain(-1, "game 2")
 
 
-def test_people_and_items_that_are_unknown(model):
-    with pytest.raises(UnknownIdError):
-        model.recommend(-1)
-    average = model.recommend(-1, n=3, unknown="ignore")
-    assert len(average) == 3
-    assert model.explain(-1, "game 2", unknown="ignore").items == ()
-    new = km.Observations.from_arrays(["x", "x", "y"], ["game 1", "game 2", "game 3"], [1, 1, 1])
-    lists = model.recommend(new, n=2)
-    assert lists["user"].tolist() == ["x", "x", "y", "y"]
-
-
 def test_a_table_of_new_rows_is_completed_as_guests_are(model):
     row = np.full((1, len(model.items_)), np.nan)
     row[0, model.items_.encode(["game 7"])] = 1.0
     listed = model.recommend(guest={"game 7": 1}, n=5)
     assert np.allclose(model.predict(row)[0, model.items_.encode(listed["item"].to_numpy())], listed["score"])
-
-
-def test_the_same_seed_gives_the_same_bits_on_any_number_of_threads(parts):
-    one, three = (km.ListModel(4, random_state=3, n_jobs=n).fit(parts[0]) for n in (1, 3))
-    assert one.settings_ == three.settings_
-    assert np.array_equal(one.fitted_.links.weights, three.fitted_.links.weights)
-    assert np.array_equal(one.theta_, three.theta_)
-    assert np.array_equal(one.psi_, three.psi_)
 
 
 @pytest.mark.parametrize("neighbours", ["all", 5])
@@ -176,30 +156,6 @@ def test_tables_too_small_to_hold_anything_out():
     assert model.recommend("a", n=3)["item"].tolist() == ["y"]
 
 
-def test_the_judge_prefers_what_is_right(parts):
-    judge = Judge.of(parts[0], 0)
-    with Threads(1) as dealer:
-        ends, wanted = judge._relevant
-        perfect = np.zeros((judge.users.size, judge.items.size))
-        for place in range(judge.users.size):
-            perfect[place, wanted[ends[place] : ends[place + 1]]] = 1.0
-        assert judge.ndcg(perfect, dealer) == pytest.approx(1.0)
-        assert judge.ndcg(1.0 - perfect, dealer) < 0.05
-
-        def learn(table, weight):
-            raise AssertionError("events are not asked for where they have no share")
-
-        assert chosen_settings(parts[0], {"balance": 0.0}, learn, 0, dealer).balance == 0.0
-
-
-def test_links_or_events_alone_are_never_better_by_much(parts):
-    train, test = parts
-    both = km.ListModel(4, random_state=0).fit(train).evaluate(test)["ndcg"]
-    for balance in (0.0, 1.0):
-        alone = km.ListModel(4, balance=balance, random_state=0).fit(train).evaluate(test)["ndcg"]
-        assert both > alone - 0.02
-
-
 def test_titles_events_and_clones(model):
     named = model.with_titles(items={"game 7": "Chess"})
     assert named.recommend(guest={"Chess": 1}, n=1)["item"].tolist() == ["more of 7"]
@@ -219,14 +175,3 @@ def test_titles_events_and_clones(model):
 )
 def test_scikit_learn_conventions(estimator, check):
     check(estimator)
-
-
-def test_a_score_without_a_reason_is_told_as_such(model):
-    """Nothing that a guest has speaks for an item that goes with none of it."""
-    for item in model.items_.ids.tolist():
-        why = model.explain(item=item, guest={"game 2": 1})
-        if not any(part.amount > 0.0005 for part in (*why.items, *why.events)):
-            assert why.sentence.endswith(": nothing that they have speaks for it")
-            assert why.said == {"score": why.score}
-            return
-    raise AssertionError("everything is spoken for")

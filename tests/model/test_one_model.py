@@ -11,7 +11,7 @@ import naive
 from kolmogorov.descent.problem import usual_weight
 
 LEVELS = {"two": "binary", "chances": "soft"}
-LEARNED = ("draws", "draws of yes/no", "ratings", "as_model", "unobserved", "unobserved ratings")
+LEARNED = ("draws", "ratings", "as_model", "unobserved")
 CHAINS = {"n_chains": 2, "burn_in": 12, "n_samples": 6}
 SLACK = 1e-9
 
@@ -42,11 +42,10 @@ def likes():
 def learned(levels, how, n_jobs=1):
     """Return a model, and the table it was learned from."""
     options = {"psi": LEVELS[levels], "random_state": 0, "n_jobs": n_jobs}
-    if how.startswith("unobserved"):
+    if how == "unobserved":
         table = likes()
-        options |= {"learn_from": "ratings" if "ratings" in how else "draws", "unobserved": "auto"}
-        return km.KolmogorovModel(3, **options).fit(table), table
-    table = answers() if "yes" in how else ratings()
+        return km.KolmogorovModel(3, unobserved="auto", **options).fit(table), table
+    table = ratings()
     if how == "as_model":
         drawn = km.BayesianKolmogorovModel(4, **CHAINS, random_state=0, n_jobs=n_jobs).fit(table)
         return drawn.as_model(3, LEVELS[levels]), table
@@ -157,24 +156,6 @@ def test_what_is_read_is_what_predicts(levels, how, way, tmp_path):
 
 @every
 @any_levels
-def test_the_parts_are_a_model(levels, how):
-    model, table = learned(levels, how)
-    theta, psi = model.theta_, model.psi_
-    assert (theta >= 0).all()
-    np.testing.assert_allclose(theta.sum(axis=1), 1.0, atol=1e-12)
-    assert theta.shape == (table.n_users, 3)
-    assert psi.shape == (table.n_items, 3)
-    if levels == "two":
-        assert psi.dtype == bool
-    else:
-        assert psi.dtype == np.float64
-        assert ((psi >= 0) & (psi <= 1)).all()
-    assert model.learned_from_ == ("ratings" if "ratings" in how else "draws")
-    assert not hasattr(model.fitted_, "soft")
-
-
-@every
-@any_levels
 def test_the_same_bits_on_one_thread_and_two(levels, how):
     one, two = (learned(levels, how, n_jobs)[0] for n_jobs in (1, 2))
     np.testing.assert_array_equal(one.theta_, two.theta_)
@@ -185,24 +166,15 @@ def test_the_same_bits_on_one_thread_and_two(levels, how):
 
 @every
 @any_levels
-def test_scores_are_those_of_the_product(levels, how):
-    model, table = learned(levels, how)
-    said = np.clip(model.theta_ @ model.psi_.T, 0, 1)[table.user_rows(), table.item_rows()]
-    assert model.evaluate(table)["rmse"] == pytest.approx(np.sqrt(((said - table.values) ** 2).mean()))
-
-
-@every
-@any_levels
 def test_the_unseen_are_the_population_and_an_average_item(levels, how):
     model, _ = learned(levels, how)
     seen, items = model.fitted_.user_seen, model.fitted_.item_seen
     assert not seen.all()
     assert not items.all()
     population = model.theta_[seen].mean(axis=0)
-    # All of whom nothing is known are the same; to a descent in which the unobserved counts, they have said no.
+    # All of whom nothing is known are the same.
     assert np.ptp(model.theta_[~seen], axis=0).max() < 1e-12
-    if how != "unobserved ratings":
-        np.testing.assert_allclose(model.theta_[~seen][0], population, atol=1e-9)
+    np.testing.assert_allclose(model.theta_[~seen][0], population, atol=1e-9)
     assert len(np.unique(model.psi_[~items], axis=0)) == 1
     average = model.psi_[items].mean(axis=0)
     known = model.items_.ids[0]
@@ -210,16 +182,6 @@ def test_the_unseen_are_the_population_and_an_average_item(levels, how):
         strangers = model.predict([999, 999, 100], [known, "nothing", "nothing"])
     expected = [population @ model.psi_[0], population @ average, model.theta_[0] @ average]
     np.testing.assert_allclose(strangers, np.clip(expected, 0, 1), atol=SLACK)
-
-
-@pytest.mark.parametrize("how", ["ratings", "unobserved ratings"])
-def test_an_average_item_is_the_nearest_to_the_mean(how):
-    model, _ = learned("two", how)
-    seen = model.fitted_.item_seen
-    gram = model.theta_.T @ model.theta_ / len(model.theta_)
-    moment = gram @ model.psi_[seen].mean(axis=0)
-    best = naive.value(gram, moment, naive.best_binary(gram, moment))
-    assert naive.value(gram, moment, model.psi_[~seen][0].astype(float)) == pytest.approx(best, abs=1e-12)
 
 
 @pytest.mark.xdist_group("dask")
@@ -309,14 +271,6 @@ def test_rows_without_ids_are_new_people(case):
             np.testing.assert_allclose(frame["probability"], expected[number, places], atol=SLACK)
 
 
-@pytest.mark.parametrize("case", ASKED)
-def test_a_row_without_entries_is_the_population(case):
-    make, *arguments = ASKED[case]
-    model, table = make(*arguments)
-    nobody = model.predict(strangers_of(table))[3]
-    np.testing.assert_allclose(nobody, model.fitted_.of_users(np.array([len(model.users_)]))[0], atol=1e-6)
-
-
 @every
 @any_levels
 def test_new_rows_are_placed_by_the_formula(levels, how):
@@ -325,21 +279,10 @@ def test_new_rows_are_placed_by_the_formula(levels, how):
     rows, pull = strangers_of(table)[:3], model.fitted_.user_pull
     values = table.scale.probability(rows)
     # Of a weight that is settled by the table, just below those of what was observed.
-    weight = usual_weight(len(table), table.n_users * table.n_items) if how.startswith("unobserved") else 0.0
+    weight = usual_weight(len(table), table.n_users * table.n_items) if how == "unobserved" else 0.0
     assert model.unobserved_ == weight
     for theta, row in zip(model.transform(rows), values, strict=True):
         entries = {i: (p, 1.0) for i, p in enumerate(row) if not np.isnan(p)}
         gram, moment = naive.placed_row(entries, model.psi_.astype(float), pull.centre, pull.strength, weight)
         best = naive.value(gram, moment, naive.best_on_simplex(gram, moment))
         assert naive.value(gram, moment, theta) == pytest.approx(best, abs=1e-6)
-
-
-def test_known_people_are_placed_near_where_they_are(zoo):
-    """What is left between somebody's learned theta and the one that their answers give."""
-    table = zoo.values.reshape(zoo.n_users, zoo.n_items)
-    for psi in ("binary", "soft"):
-        model = km.KolmogorovModel(psi=psi, random_state=0).fit(zoo)
-        learned_as, placed_as = np.clip(model.theta_ @ model.psi_.T, 0, 1), model.predict(table)
-        # A quarter of what is between what was learned and the answers from which people are placed.
-        assert np.abs(learned_as - placed_as).mean() < 0.25 * np.abs(learned_as - table).mean()
-        assert ((learned_as >= 0.5) != (placed_as >= 0.5)).mean() < 0.02

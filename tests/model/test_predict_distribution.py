@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import kolmogorov as km
 import naive
 from kolmogorov.descent.fitted import tilt
-from kolmogorov.errors import ParameterError, UnknownIdError, UnknownIdWarning
+from kolmogorov.errors import ParameterError
 
 DRAWS = {"n_chains": 2, "burn_in": 15, "n_samples": 6, "random_state": 0}
 SCALES = {
@@ -47,23 +47,6 @@ def test_a_tilted_distribution_is_the_nearest_with_its_mean(seed, scale, evennes
         logs = np.log(found[0][safe] / shares[safe])
         line = np.polyfit(points[safe], logs, 1)
         np.testing.assert_allclose(np.polyval(line, points[safe]), logs, atol=1e-5)
-
-
-@given(st.integers(0, 2**32 - 1), st.sampled_from(list(SCALES)))
-@settings(max_examples=40)
-def test_a_distribution_that_has_its_mean_stays(seed, scale):
-    points = np.array(SCALES[scale])
-    shares = np.random.default_rng(seed).dirichlet(np.full(points.size, 2.0), 3)
-    found = 7.0 * shares
-    tilt(points, shares @ points, found)
-    np.testing.assert_allclose(found, shares, atol=1e-9)
-
-
-def test_the_ends_and_beyond_are_certain():
-    points = np.array([0.25, 0.5, 1.0])
-    found = np.full((4, 3), 1 / 3)
-    tilt(points, np.array([0.25, 0.0, 1.0, 1.2]), found)
-    np.testing.assert_array_equal(found, np.eye(3)[[0, 0, 2, 2]])
 
 
 def test_no_mean_is_out_of_reach_of_a_sure_distribution():
@@ -104,10 +87,7 @@ MODELS = {
     "draws": lambda: km.BayesianKolmogorovModel(3, **DRAWS),
     "draws of two": lambda: km.BayesianKolmogorovModel(3, psi="binary", **DRAWS),
 }
-CASES = [(table, model) for table in TABLES for model in MODELS]
-SOME = [
-    case if case[0] == "stars" else pytest.param(case, marks=pytest.mark.long("more kinds of models")) for case in CASES
-]
+CASES = [("stars", model) for model in MODELS] + [("yes and no", "two"), ("yes and no", "draws"), ("smooth", "two")]
 
 
 class Fits(dict):
@@ -124,7 +104,7 @@ def fits():
     return Fits()
 
 
-@pytest.mark.parametrize("case", SOME, ids=", ".join)
+@pytest.mark.parametrize("case", CASES, ids=", ".join)
 def test_rows_sum_to_one_and_their_mean_is_what_is_predicted(fits, case):
     model, table = fits[case]
     users, items = np.repeat(table.users.ids, table.n_items), np.tile(table.items.ids, table.n_users)
@@ -139,14 +119,6 @@ def test_rows_sum_to_one_and_their_mean_is_what_is_predicted(fits, case):
         np.testing.assert_allclose(values, np.linspace(seen[0], seen[-1], 64), atol=1e-8)
     else:
         np.testing.assert_allclose(values, seen)
-
-
-@pytest.mark.parametrize("model", [model for table, model in CASES if table == "yes and no"])
-def test_yes_and_no_have_two_columns(fits, model):
-    fitted, table = fits["yes and no", model]
-    found, chance = fitted.predict_distribution(table), fitted.predict(table)
-    assert fitted.rating_values_.tolist() == [0.0, 1.0]
-    np.testing.assert_allclose(found, np.column_stack([1 - chance, chance]), atol=1e-12)
 
 
 @pytest.mark.parametrize("model", ["two", "chances", "draws"])
@@ -168,7 +140,7 @@ def test_the_spread_is_the_noise(fits, model):
     np.testing.assert_allclose(fitted.predict_distribution(table), expected, atol=1e-5)
 
 
-@pytest.mark.parametrize("case", SOME, ids=", ".join)
+@pytest.mark.parametrize("case", CASES, ids=", ".join)
 def test_the_log_score_of_evaluate_is_that_of_the_distribution(fits, case):
     model, table = fits[case]
     scores, points = model.evaluate(table), model.fitted_.points
@@ -203,23 +175,3 @@ def test_a_frame_has_a_column_for_each_rating(fits):
     assert list(answers.predict_distribution(0, 0, as_frame=True).columns) == ["0", "1"]
     with pytest.raises(ParameterError, match="'as_frame' must be True or False"):
         model.predict_distribution(table, as_frame="yes")
-
-
-@pytest.mark.parametrize("name", ["two", "draws"])
-def test_strangers_have_the_distribution_of_the_average(fits, name):
-    model, _ = fits["stars", name]
-    with pytest.warns(UnknownIdWarning):
-        found = model.predict_distribution(999, 0)
-    assert found @ model.rating_values_ == pytest.approx(model.predict(999, 0, output="rating", unknown="ignore"))
-    np.testing.assert_array_equal(model.predict_distribution(999, 0, unknown="ignore"), found)
-    with pytest.raises(UnknownIdError):
-        model.predict_distribution(999, 0, unknown="error")
-
-
-def test_files_keep_distributions(fits, tmp_path):
-    for name in ("two", "chances", "draws"):
-        model, table = fits["stars", name]
-        model.save(tmp_path / "m.km")
-        again = km.load(tmp_path / "m.km")
-        np.testing.assert_array_equal(again.predict_distribution(table), model.predict_distribution(table))
-        np.testing.assert_array_equal(again.rating_values_, model.rating_values_)

@@ -1,9 +1,7 @@
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 import kolmogorov as km
-from kolmogorov.cli import main
 from kolmogorov.errors import ParameterError
 
 
@@ -37,44 +35,6 @@ def test_scores_are_those_of_fits_on_the_folds(zoo):
         for train, test in zoo.folds(4, random_state=5)
     ]
     np.testing.assert_allclose(found.best.scores, expected)
-
-
-def test_other_models_and_bad_grids(zoo):
-    relaxed = km.KolmogorovModel(psi="soft", learn_from="ratings", max_iter=5)
-    found = km.tune(zoo, n_events=2, user_reg=(1.0, 3.0), item_reg=0.0, model=relaxed)
-    assert found.model.psi == "soft"
-    assert found.model.psi_.dtype == np.float64
-    with pytest.raises(ParameterError, match="at least one value"):
-        km.tune(zoo, n_events=())
-
-
-def test_the_verbs(tmp_path):
-    runner = CliRunner()
-    path = tmp_path / "zoo.csv"
-    runner.invoke(main, ["data", "export", "zoo", "-o", str(path)])
-    model = tmp_path / "zoo.km"
-    result = runner.invoke(
-        main, ["tune", str(path), "--events", "2,4", "--user-reg", "0.3,3", "--item-reg", "0", "-o", str(model)]
-    )
-    assert result.exit_code == 0, result.output
-    assert "best first" in result.output
-    assert km.load(model).n_events == 4
-    result = runner.invoke(main, ["evaluate", str(model), str(path), "--folds", "3"])
-    assert result.exit_code == 0, result.output
-    assert "fold 3" in result.output
-    assert "accuracy" in result.output
-    assert runner.invoke(main, ["tune", str(path), "--events", "two"]).exit_code == 2
-    assert "Example" in runner.invoke(main, ["tune", "--help"]).output
-
-
-def test_guesses_stand_beside(zoo):
-    found = km.tune(zoo, n_events=(1, 4), user_reg=0.3, item_reg=0.0, refit=False)
-    assert list(found.guesses) == ["overall mean", "item means", "user and item biases"]
-    errors = []
-    for train, test in zoo.folds(3, random_state=0):
-        guess = km.metrics.simple_guesses(train, test.user_rows(), test.item_rows())["item means"]
-        errors.append(np.sqrt(np.mean((guess - test.values) ** 2)))
-    assert found.guesses["item means"] == pytest.approx(np.mean(errors))
 
 
 def test_a_budget_ends_the_search_with_the_best_so_far(zoo):
@@ -115,11 +75,6 @@ def test_only_yes_is_tuned_by_lists(visits):
         _ = found.best.rmse
 
 
-def test_a_model_of_draws_has_no_ridges_to_tune(zoo):
-    with pytest.raises(km.errors.ParameterError, match="'user_reg' is for learning from ratings"):
-        km.tune(zoo, model=km.KolmogorovModel(3), user_reg=(1.0, 3.0), folds=2)
-
-
 def test_draws_are_tuned_by_shorter_chains(zoo):
     model = km.BayesianKolmogorovModel(n_chains=1, burn_in=4, n_samples=3)
     found = km.tune(zoo, model=model, n_events=(1, 3), folds=2)
@@ -158,10 +113,3 @@ def test_what_is_learned_is_not_searched_for(zoo):
     assert len({trial.user_reg for trial in given.trials}) > 3
     assert given.model.learned_from_ == "ratings"
     assert found.model.evaluate(test)["rmse"] < 1.02 * given.model.evaluate(test)["rmse"]
-
-
-def test_the_models_own_callback_is_still_called(zoo):
-    seen = []
-    model = km.KolmogorovModel(learn_from="ratings", callback=lambda sweep: seen.append(sweep.sweep))
-    km.tune(zoo, model=model, n_events=2, user_reg=1.0, item_reg=0.0, folds=2, max_seconds=60)
-    assert len(seen) > 4
