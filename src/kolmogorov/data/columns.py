@@ -142,13 +142,11 @@ def _has_header(source: TextSource, told: Reading, roles: Sequence[str]) -> bool
     if told.implicit and len(first) == 2:
         return bool(usual)
     at = told.value if isinstance(told.value, int) else 2
-    word, below = ([*line, *[""] * (at + 1)][at] for line in (first, second))
-    if told.map is not None or word in told.missing:
-        return word not in told.missing and word.casefold() not in (told.map or {})
-    pair = PAIR_OF.get(word.casefold())
-    if pair and (word.casefold() in _ANSWERS or below in ("", *told.missing) or pair == PAIR_OF.get(below.casefold())):
-        return False
-    if pair and below in ("0", "1") and not any(map(looks_like_number, second[:at])):
+    word, below = ([*line, *[""] * (at + 1)][at].casefold() for line in (first, second))
+    known = {*(told.map or PAIR_OF), *(mark.casefold() for mark in told.missing)}
+    if word not in known or word in _ANSWERS or below in known or not below:
+        return word not in known
+    if below in ("0", "1") and not any(map(looks_like_number, second[:at])):
         said = f"is the first line, {source.first_line[:60]!r}, a header or a rating?"
         raise DataError(f"{source.name}: {said} Say header=True or header=False.")
     return True

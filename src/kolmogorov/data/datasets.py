@@ -22,7 +22,7 @@ import urllib.error
 import urllib.request
 import zipfile
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any
@@ -96,7 +96,7 @@ def load(name: str, **options: Any) -> Observations:
         if not options or "unexpected keyword" not in str(error):
             raise
         raise ParameterError(f"Dataset '{name}' does not take these options: {', '.join(options)}.") from None
-    return table.over(source=Provenance.called(name, table.source, CREDITS.get(name, "")))
+    return table.over(source=replace(table.source or Provenance(), name=name, credit=CREDITS.get(name, "")))
 
 
 def folds(name: str = "ml-100k") -> list[tuple[Observations, Observations]]:

@@ -1,7 +1,7 @@
 """`read_ratings` and `pack`: ratings of almost any make become entries; what is guessed is said.
 
 A source is read once: ids become keys, and of columns of values distinct cells are kept (`records_of`). Then these are
-understood (`part_of`), and what all sources hold is put together.
+understood (`_part_of`), and what all sources hold is put together.
 """
 
 from __future__ import annotations
@@ -74,10 +74,9 @@ def read_ratings(
 
     Takes comma, tab, semicolon, ``|``, ``::`` and whitespace separated text, with or without a header, plain or
     compressed (.gz, .bz2, .xz, .zst, .zip); Parquet and Arrow files; Excel sheets where python-calamine is installed;
-    data frames of any library that speaks Arrow. Ids are texts. Values are numbers, or words that mean yes or no:
-    ``yes`` and ``no``, ``true`` and ``false``, ``y`` and ``n``, ``+`` and ``-``, ``like`` and ``dislike``, the German
-    and French yes and no, in small letters or capitals. ``50%`` is 0.5. What was understood is in
-    `Observations.source`.
+    data frames of any library that speaks Arrow. Ids are texts. Values are numbers, percentages, or words that mean yes
+    or no: ``yes`` and ``no``, ``true`` and ``false``, ``y`` and ``n``, ``+`` and ``-``, ``like`` and ``dislike``, the
+    German and French yes and no. What was understood is in `Observations.source`.
 
     Parameters
     ----------
@@ -102,10 +101,8 @@ def read_ratings(
         A number for each value, as ``{"yes": 1, "abstain": 0.5, "no": 0}``. There may be no others then.
     missing : str, number, or several of them
         What stands for a missing value; such records are left out. "" is an empty field. Nulls of frames are missing.
-    decimal : {"auto", ".", ","}
-        The decimal separator; "auto" takes a comma for one where it can be nothing else.
-    thousands : str, optional
-        The separator between groups of three digits.
+    decimal, thousands : {"auto", ".", ","}, str
+        What separates decimals, found out by default, and groups of three digits.
     minimum, maximum : float, optional
         Ends of the rating scale, between -1e100 and 1e100. By default `maximum` is the largest value seen, or 1 where
         none exceeds 1.
@@ -123,20 +120,13 @@ def read_ratings(
     titles : dict, data frame or path, optional
         What the items are called, as in `Observations.with_titles`.
 
-    Returns
-    -------
-    Observations
-
     Examples
     --------
-    >>> import pathlib, tempfile
-    >>> path = pathlib.Path(tempfile.mkdtemp(), "ratings.csv")
-    >>> _ = path.write_text("userId,movieId,rating\\n1,10,4.5\\n1,20,5\\n2,10,0.5\\n")
-    >>> read_ratings(path)
-    Observations: 3 of 2 users × 2 items (75.0% observed), p = r / 5
-    Columns: user = userId, item = movieId, value = rating.
-    File: separator comma, with header, decimal point, encoding utf-8.
-    Ratings: 0.5 to 5 by 0.5, p = r / 5. 3 read, 0 missing.
+    >>> import pandas as pd
+    >>> read_ratings(pd.DataFrame({"user": ["a", "b"], "film": ["x", "x"], "stars": [4, 5], "age": [30, 40]}))
+    Observations: 2 of 2 users × 1 items (100.0% observed), p = r / 5
+    Columns: user = user, item = film, value = stars. Not used: age.
+    Ratings: 4 to 5 by 1, p = r / 5. 2 read, 0 missing.
     """
     given = dict(locals())
     return read_as_told(given.pop("source"), Reading(**given))
@@ -156,30 +146,17 @@ def read_as_told(source: Any, told: Reading) -> Observations:
 
 
 def pack(source: Any, out: str | os.PathLike[str], **options: Any) -> Observations:
-    """Write whatever `read_ratings` takes, or observations, to a packed table, and map it.
+    """Write whatever `read_ratings` takes, or observations, to a packed table, a folder, and map it.
 
-    Packing takes about 50 bytes of memory for a rating; what is packed takes 24 on disk, and none in memory.
-
-    Parameters
-    ----------
-    source : path, data frame or Arrow stream, several of them, or Observations
-    out : path
-        The table, a folder. It takes this name when it is whole.
-    **options
-        Those of `read_ratings`.
-
-    Returns
-    -------
-    Observations
-        The table, mapped; the same as `Observations.open(out)`.
+    Options are those of `read_ratings`. Packing takes about 50 bytes of memory for a rating; what is packed takes 24 on
+    disk, and none in memory. `Observations.open(out)` maps it again.
 
     Examples
     --------
     >>> import pathlib, tempfile
-    >>> folder = pathlib.Path(tempfile.mkdtemp())
-    >>> _ = (folder / "1.csv").write_text("user,item,rating\\nann,tea,5\\nbob,tea,4\\nann,rum,1\\n")
-    >>> print(pack(folder / "1.csv", folder / "drinks", maximum=5))
-    Observations: 3 of 2 users × 2 items (75.0% observed), p = r / 5
+    >>> drinks = Observations.from_arrays(["ann", "bob"], ["tea", "tea"], [5, 4])
+    >>> pack(drinks, pathlib.Path(tempfile.mkdtemp(), "drinks"))
+    Observations: 2 of 2 users × 1 items (100.0% observed), p = r / 5
     """
     told = Reading(**options)
     check_free(out)
@@ -199,7 +176,7 @@ def pack(source: Any, out: str | os.PathLike[str], **options: Any) -> Observatio
 
 @dataclass(eq=False)
 class Part:
-    """One source: first its rows, whose ids are keys (`records_of`), then its ratings (`part_of`)."""
+    """One source: first its rows, whose ids are keys (`records_of`), then its ratings (`_part_of`)."""
 
     source: Source
     #: Keys of the users of all rows, later of all ratings. The same of items; first of the columns of a wide table.
@@ -269,8 +246,8 @@ def records_of(source: Source, told: Reading, users: IdColumn, items: IdColumn) 
     return Part(source, sides[0], sides[1], mass.numbers, found, titles, guessed, about)
 
 
-def part_of(source: Source, told: Reading, users: IdColumn, items: IdColumn, *, empty: bool = False) -> Part:
-    """Read the ratings of one source, which is refused where nothing is in it, unless it may be `empty`."""
+def _part_of(source: Source, told: Reading, users: IdColumn, items: IdColumn) -> Part:
+    """Read the ratings of one source, which is refused where nothing is in it."""
     part = records_of(source, told, users, items)
     _find_numbers(part, told)
     table = np.stack([c.numbers for c in part.columns], axis=1) if part.columns else np.ones((part.users.size, 1))
@@ -279,7 +256,7 @@ def part_of(source: Source, told: Reading, users: IdColumn, items: IdColumn, *, 
     part.users, part.items = (np.broadcast_to(side, table.shape)[part.kept] for side in sides)
     part.ratings = table[part.kept]
     part.weights = part.weights[:, None][part.kept] if part.weights.size else part.weights
-    if not empty and not part.ratings.size:
+    if not part.ratings.size:
         if part.kept.size:
             raise DataError(f"{source.place(0)} and all others: every value is missing. Nothing is left to read.")
         raise nothing_there("here")
@@ -336,7 +313,7 @@ def read_pairs(path: Any, told: Reading) -> tuple[list[str], list[str]]:
 def _gathered(sources: Sequence[Source], told: Reading) -> Observations:
     """Read sources into memory: three numbers of 32 bits for each record, and every distinct text once."""
     users, items = (IdColumn(what, told.missing) for what in ("user", "item"))
-    parts = [part_of(source, told, users, items) for source in sources]
+    parts = [_part_of(source, told, users, items) for source in sources]
     extents = [told.check(part.ratings, part.weights if part.weights.size else None, part.place) for part in parts]
     extent = reduce(Extent.joined, extents)
     columns = [column for part in parts for column in part.columns]
@@ -347,7 +324,7 @@ def _gathered(sources: Sequence[Source], told: Reading) -> Observations:
         number = int(np.searchsorted(ends, record, side="right"))
         return parts[number].place(record - (int(ends[number - 1]) if number else 0))
 
-    points, counts = points_in(ratings)
+    points, counts = _points_in(ratings)
     if told.is_open and told.scale == "table":
         refuse_codes(points, counts, lambda code: place(int(np.argmax(ratings == code))))
         for part in parts if told.wide else ():
@@ -389,7 +366,7 @@ def _gathered(sources: Sequence[Source], told: Reading) -> Observations:
     return found.over(items=found.items.with_labels(titles) if titles else found.items, source=about)
 
 
-def points_in(ratings: Floats) -> tuple[Floats, NDArray[np.int64]]:
+def _points_in(ratings: Floats) -> tuple[Floats, NDArray[np.int64]]:
     """Return the distinct ratings, and how often each occurs; none where they are many."""
     if np.unique(ratings[:10_000]).size <= _MOST_POINTS:
         points, counts = np.unique(ratings, return_counts=True)

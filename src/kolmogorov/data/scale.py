@@ -104,15 +104,7 @@ class Extent(NamedTuple):
 
 @dataclass(frozen=True)
 class Terms:
-    """What is said of ratings before any is seen: the ends of their scale as far as they are given, and of repeats.
-
-    Examples
-    --------
-    >>> Terms(maximum=5).check(np.array([4.0, 6.0]), None, lambda position: f"line {position + 1}")
-    Traceback (most recent call last):
-    kolmogorov.errors.DataError: line 2: value must be at most the maximum 5, got 6. Give the right maximum= or drop
-    the entry.
-    """
+    """What is said of ratings before any is seen: the ends of their scale as far as they are given, and of repeats."""
 
     minimum: float | None = None
     maximum: float | None = None

@@ -67,16 +67,12 @@ class Source:
 
     #: Whether the columns have names; else these are positions.
     named = True
-    #: Separator, header and encoding of a text file.
-    written: Mapping[str, Any] = {}
 
-    def __init__(
-        self, name: str, names: Sequence[Any], batches: Callable[[list[str]], Any], path: Any = None, before: int = 0
-    ) -> None:
+    def __init__(self, name: str, names: Sequence[Any], batches: Callable[[list[str]], Any], path: Any = None) -> None:
         self.name, self.names, self._batches = name, list(names), batches
         self.path = None if path is None else str(path)
-        # Rows of the file before the first that is read.
-        self._before = before
+        #: Separator, header and encoding of a text file.
+        self.written: dict[str, Any] = {}
 
     def batches(self, positions: Sequence[int]) -> Iterator[list[pa.Array]]:
         """Go through some columns, batch by batch."""
@@ -101,7 +97,7 @@ class Source:
 
     def place(self, row: int) -> str:
         """Name the place of a row, counted from 0."""
-        return f"{'' if self.path is None else f'{self.name}, '}row {self._before + row}"
+        return f"row {row}" if self.path is None else f"{self.name}, row {row}"
 
     def check(self, texts: Iterable[str]) -> None:
         """Look at the distinct texts that were read for what a parser may have got wrong."""
@@ -141,6 +137,7 @@ class TextSource(Source):
         none: tuple[int, list[str]] = (0, [])
         (self._end, self.first), (_, self.second) = next(records, none), next(records, none)
         self.names, self.named = [str(at) for at in range(len(self.first))], False
+        self.written = {"separator": self.separator, "header": False, "encoding": self.encoding}
 
     def _copied(self) -> BinaryIO:
         copy: Any = tempfile.TemporaryFile()  # noqa: SIM115
@@ -180,12 +177,7 @@ class TextSource(Source):
 
     def take_header(self) -> None:
         """Take the first line for the names of the columns."""
-        self.names, self.named = self.first, True
-
-    @property
-    def written(self) -> Mapping[str, Any]:  # type: ignore[override]
-        """How the file is written."""
-        return {"separator": self.separator, "header": self.named, "encoding": self.encoding}
+        self.names, self.named, self.written["header"] = self.first, True, True
 
     @contextmanager
     def _opened(self) -> Iterator[BinaryIO]:
@@ -441,7 +433,7 @@ def _of_path(path: Any, sep: str, encoding: str) -> list[Source]:
         if Path(path, "table.json").is_file():
             raise DataError(f"{path} is a packed table. Open it with kolmogorov.Observations.open.")
         if inside := sorted(file for file in Path(path).iterdir() if file.suffix in (".parquet", ".pq")):
-            return [parquet_source(file) for file in inside]
+            return [_parquet_source(file) for file in inside]
         raise DataError(f"{path} is a directory, and there are no parquet files in it. Name the files to be read.")
     if str(path) != "-" and os.path.isfile(path):
         ending, members = Path(path).suffix.lower(), list[str]()
@@ -451,7 +443,7 @@ def _of_path(path: Any, sep: str, encoding: str) -> list[Source]:
             with suppress(*_DAMAGE):
                 members = zipfile.ZipFile(raw).namelist() if magic.startswith(b"PK") else []
         if magic.startswith(b"PAR1") or ending in (".parquet", ".pq"):
-            return [parquet_source(path)]
+            return [_parquet_source(path)]
         if magic.startswith(b"ARROW1") or ending in (".arrow", ".feather", ".ipc"):
             return [_ipc_source(path, ipc.open_file if magic.startswith(b"ARROW1") else ipc.open_stream)]
         if "xl/workbook.xml" in members:
@@ -459,28 +451,19 @@ def _of_path(path: Any, sep: str, encoding: str) -> list[Source]:
     return [TextSource(path, sep=sep, encoding=encoding)]
 
 
-def parquet_source(path: Any, group: int | None = None) -> Source:
-    """Return a Parquet file, or one row group of it, as a source."""
+def _parquet_source(path: Any) -> Source:
+    """Return a Parquet file as a source."""
     try:
         schema = parquet.read_schema(path)
-    except FileNotFoundError:
-        raise DataError(f"There is no file {path}.") from None
     except _UNREADABLE as error:
         raise unreadable(path, error) from None
     texts = {field.name for field in schema if field.type in (pa.string(), pa.large_string())}
 
     def batches(names: list[str]) -> Iterator[Any]:
         with parquet.ParquetFile(path, read_dictionary=[name for name in names if name in texts]) as file:
-            groups = None if group is None else [group]
-            yield from file.iter_batches(batch_size=1 << 20, columns=names, row_groups=groups)
+            yield from file.iter_batches(batch_size=1 << 20, columns=names)
 
-    return Source(str(path), schema.names, batches, path, sum(row_groups(path)[:group]) if group else 0)
-
-
-def row_groups(path: Any) -> list[int]:
-    """Return the number of rows of each row group of a Parquet file."""
-    about = parquet.read_metadata(path)
-    return [about.row_group(k).num_rows for k in range(about.num_row_groups)]
+    return Source(str(path), schema.names, batches, path)
 
 
 def _ipc_source(path: Any, opened: Callable[[Any], Any]) -> Source:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields
 from numbers import Real
 from typing import Any
 
@@ -114,47 +114,30 @@ class Reading(Terms):
 
 @dataclass(frozen=True, repr=False)
 class Provenance:
-    """What was understood of a file or a frame that observations were read from.
+    """What was understood of a file or a frame that observations were read from."""
 
-    Attributes
-    ----------
-    columns, ignored : dict, list
-        The name of the column of each role; the columns not used.
-    separator, header, encoding, decimal : str or bool
-        How a text file is written; what stands before decimals, where there are any.
-    words, points, scale : dict, str, str
-        Words that were read, and the numbers that they became; the ratings, such as "1 to 5 by 0.5"; how they become
-        probabilities.
-    n_records, n_missing, n_repeats, duplicates : int, int, int, str
-        Records read, values left out as missing, records of a pair that had one before, and what was done with these.
-    recipe : dict
-        The options of `kolmogorov.read_ratings` that read the next file the same way.
-    name, credit : str
-        What the table is called: the file's name without its ending, or the dataset's; who made it and under which
-        licence, where that has to be said.
-    """
-
+    #: The name of the column of each role; the columns not used.
     columns: Mapping[str, str] = field(default_factory=dict)
     ignored: list[str] = field(default_factory=list)
+    #: How a text file is written; what stands before decimals, where there are any.
     separator: str = ""
     header: bool = False
     encoding: str = ""
     decimal: str = ""
+    #: Words, and the numbers that they became; the ratings, such as "1 to 5 by 0.5"; how they become probabilities.
     words: Mapping[str, float] = field(default_factory=dict)
     points: str = ""
     scale: str = ""
+    #: Records read, values left out as missing, records of a pair that had one before, and what was done with these.
     n_records: int = 0
     n_missing: int = 0
     n_repeats: int = 0
     duplicates: str = "error"
+    #: The options of `kolmogorov.read_ratings` that read the next file the same way.
     recipe: Mapping[str, Any] = field(default_factory=dict)
+    #: The file's name without its ending, or the dataset's; who made it and under which licence, where that is said.
     name: str = ""
     credit: str = ""
-
-    @classmethod
-    def called(cls, name: str, source: Provenance | None = None, credit: str = "") -> Provenance:
-        """Return what is known of a source, or nothing else, under a name."""
-        return replace(source or cls(), name=name, credit=credit)
 
     def label(self, rating: float) -> str | None:
         """Return the word that a rating was read from, or None; of several words the first."""

@@ -43,9 +43,8 @@ def in_array(position: int) -> str:
 def one_dimensional(raw: Any, what: str) -> NDArray[Any]:
     """Return what people hand in for one column as an array; what is no sequence of cells is a sentence."""
     if raw is None or isinstance(raw, (str, bytes, Iterator, Mapping, Set)) or np.isscalar(raw):
-        hint = ", which can be read once only. Make a list of it first" if isinstance(raw, Iterator) else ""
-        came = "None" if raw is None else f"a {type(raw).__name__}{hint}"
-        raise DataError(f"{what} must form a one-dimensional array, got {came}.")
+        came = "None" if raw is None else f"a {type(raw).__name__}"
+        raise DataError(f"{what} must form a one-dimensional array, such as a list, got {came}.")
     if isinstance(raw, np.ma.MaskedArray) and np.ma.getmaskarray(raw).any():
         first = int(np.argmax(np.ma.getmaskarray(raw)))
         raise DataError(f"entry {first}: this entry of the {what} is masked, which means missing. Drop such entries.")
