@@ -337,7 +337,7 @@ def read_attribute_files(table: Any, options: dict[str, Any], say: Any) -> dict[
     for side in sides:
         if options[side] is not None:
             doing(f"Reading {options[side]}")
-            found[side] = read_attributes(options[side], getattr(table, side), side, tell=False)
+            found[side] = read_attributes(options[side], getattr(table, side), side)
             say.print("\n".join(found[side].lines(side)))
     return found
 

@@ -66,7 +66,7 @@ def loaded_shards(dask: Dask, table: Observations) -> list[tuple[int, int, Any]]
         at = k * len(workers) // len(bounds)
         where = {"workers": workers[at : at + 1], "allow_other_workers": True}
         if mapped is None:
-            shard = dask.submit(made_shard, first, table.rows.cut(first, last), table.n_items, **where)
+            shard = dask.submit(made_shard, first, table.rows.picked(np.arange(first, last)), table.n_items, **where)
         else:
             shard = dask.submit(read_shard, mapped, first, last, **where)
         shards.append((first, last, shard))
@@ -90,7 +90,7 @@ def opened_table(path: Path, fingerprint: str) -> Observations:
 
 def read_shard(table: Observations, first: int, last: int) -> Shard:
     """Make a shard of some users of a packed table."""
-    return made_shard(first, table.rows.cut(first, last), table.n_items)
+    return made_shard(first, table.rows.picked(np.arange(first, last)), table.n_items)
 
 
 # --- the descent ------------------------------------------------------------------------------------------------------

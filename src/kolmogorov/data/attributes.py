@@ -58,29 +58,25 @@ class UnusableError(ValueError):
 def kind_of(cells: list[Any]) -> Kind | None:
     """Return the kind of cells, None where they are of none."""
     known = [cell for cell in cells if cell is not None]
-    if all(isinstance(cell, (bool, np.bool_)) or _worded(cell) is not None for cell in known):
+    if all(isinstance(cell, (bool, np.bool_)) or _word(cell) in _TRUTHS for cell in known):
         return "boolean"
-    if all(isinstance(cell, (numbers.Real, datetime.date)) for cell in known):
+    if all(_number(cell) is not None for cell in known):
         return "number"
-    if all(map(_is_listed, known)):
+    if all(isinstance(cell, (list, tuple, np.ndarray)) for cell in known):
         return "list"
     if not all(isinstance(cell, (str, numbers.Real)) for cell in known):
         return None
-    if all(_number(cell) is not None for cell in known):
-        return "number"
     return "list" if any(_BETWEEN in cell for cell in known if isinstance(cell, str)) else "category"
 
 
-def _worded(cell: Any) -> float | None:
-    return _TRUTHS.get(cell.strip().casefold()) if isinstance(cell, str) else None
-
-
-def _is_listed(cell: Any) -> bool:
-    return isinstance(cell, (list, tuple, set, frozenset, np.ndarray))
+def _word(cell: Any) -> str | None:
+    return cell.strip().casefold() if isinstance(cell, str) else None
 
 
 def _number(cell: Any) -> float | None:
-    """Return a cell as a number, a date as days; None for one that is none."""
+    """Return a cell as a number: a yes is 1, a no 0, and a date is days; None for one that is none."""
+    if (word := _word(cell)) in _TRUTHS:
+        return _TRUTHS[word]
     if isinstance(cell, datetime.datetime):
         return cell.toordinal() + (3600.0 * cell.hour + 60.0 * cell.minute + cell.second) / 86_400.0
     if isinstance(cell, datetime.date):
@@ -92,20 +88,12 @@ def _number(cell: Any) -> float | None:
     return found if math.isfinite(found) else None
 
 
-def _truth(cell: Any) -> float | None:
-    """Return 1 for yes and 0 for no; None for something else."""
-    found = _worded(cell)
-    number = _number(cell) if found is None else found
-    return number if number in (0.0, 1.0) else None
-
-
 def _labels(kind: Kind, cell: Any) -> list[str]:
     """Return the categories that a cell names: the entries of a list, or itself."""
     if kind == "category":
         return [str(cell).strip()]
-    parts = list(cell) if _is_listed(cell) else str(cell).split(_BETWEEN)
-    texts = (str(part).strip() for part in parts if part is not None)
-    return [text for text in texts if text]
+    parts = cell.split(_BETWEEN) if isinstance(cell, str) else cell if np.iterable(cell) else [cell]
+    return [text for part in parts if part is not None and (text := str(part).strip())]
 
 
 def _raw(kind: Kind, categories: tuple[str, ...], cells: list[Any]) -> Floats:
@@ -114,8 +102,7 @@ def _raw(kind: Kind, categories: tuple[str, ...], cells: list[Any]) -> Floats:
     It is NaN where there is nothing.
     """
     if kind in ("number", "boolean"):
-        read = _number if kind == "number" else _truth
-        found = (None if cell is None else read(cell) for cell in cells)
+        found = map(_number, cells)
         return np.array([np.nan if number is None else number for number in found]).reshape(-1, 1)
     table, place = np.zeros((len(cells), len(categories))), {text: at for at, text in enumerate(categories)}
     for row, cell in enumerate(cells):
@@ -192,9 +179,8 @@ class Attribute:
     def strange(self, cells: list[Any]) -> list[str]:
         """Return what cells hold that this attribute does not know: one text for each cell that holds any."""
         known = [cell for cell in cells if cell is not None]
-        if self.kind in ("number", "boolean"):
-            lost = np.isnan(_raw(self.kind, (), known)[:, 0])
-            return [str(cell) for cell, no in zip(known, lost, strict=True) if no]
+        if not self.categories:
+            return [str(cell) for cell in known if _number(cell) is None]
         others = ([text for text in _labels(self.kind, cell) if text not in self.categories] for cell in known)
         return [texts[0] for texts in others if texts]
 
@@ -252,15 +238,19 @@ def block_sizes(columns: Iterable[Attribute]) -> tuple[int, ...]:
 
 
 class Sheet(NamedTuple):
-    """The ids of users or items, the name of their column, and the cells of all other columns by name."""
+    """The ids of users or items, which of them each row has, the name of their column, and all other cells by name.
 
-    ids: list[Any]
+    Cells are in the order of the ids.
+    """
+
+    ids: Vocabulary
+    order: Rows
     id_name: str
     cells: dict[str, list[Any]]
 
 
 def sheet_of(raw: Any, side: Side) -> Sheet:
-    """Return the columns of a frame, or of a file given by its path.
+    """Read a frame, or a file given by its path, with one row for each id.
 
     Ids are in the column with a usual name for them, such as user_id, or id, or member where no two rows have the same;
     else in pandas' index, where it is a column of its own; else in the first column, unless it names the other side.
@@ -282,19 +272,24 @@ def sheet_of(raw: Any, side: Side) -> Sheet:
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise DataError(f"{source.name}: two columns are called {twice!r}.")
     cells = [[_known(cell, blank) for cell in column] for column in columns]
-    place = _place(names, side, cells)
+    place, index = _place(names, side, cells), index_column(names)
     if None in cells[place]:
         raise DataError(f"{source.name}: row {1 + cells[place].index(None):,} has no id.")
-    index = index_column(names)
-    rest = {name: cells[at] for at, name in enumerate(names) if at not in (place, index)}
-    return Sheet(cells[place], "index" if place == index else names[place], rest)
+    id_name = "index" if place == index else names[place]
+    ids, order = Vocabulary.index(cells[place], side[:-1])
+    if len(ids) < len(order):
+        twice = ids.ids[np.bincount(order) > 1].tolist()[0]
+        raise DataError(f"{side!r} must have one row for each id, but {twice!r} in {id_name!r} has several.")
+    rows = np.argsort(order).tolist()
+    others = {name: [cells[at][row] for row in rows] for at, name in enumerate(names) if at not in (place, index)}
+    return Sheet(ids, order, id_name, others)
 
 
 def _known(cell: Any, blank: frozenset[str]) -> Any:
     """Return a cell, or None for one that says nothing."""
     if isinstance(cell, str):
         return None if cell.strip().casefold() in blank else cell.strip()
-    return None if isinstance(cell, numbers.Real) and not math.isfinite(cell) else cell
+    return None if isinstance(cell, float) and not math.isfinite(cell) else cell
 
 
 def _place(names: list[str], side: Side, cells: list[list[Any]]) -> int:
@@ -302,12 +297,13 @@ def _place(names: list[str], side: Side, cells: list[list[Any]]) -> int:
     role, other = ("user", "item") if side == "users" else ("item", "user")
     if (found := id_column(names, role)) is not None:
         return found
-    plain, index = [name.strip().lower() for name in names], index_column(names)
-    usual = [plain.index(name) for name in ID_NAMES if name in plain]
-    if not usual:
-        # A name such as member may be that of ids, or of an attribute: ids differ.
-        alike = [at for at in candidates(names, role) if plain[at] not in TITLE_NAMES] or candidates(names, role)
-        usual = [at for at in alike if None not in cells[at] and len(set(map(str, cells[at]))) == len(cells[at])]
+    short, index = [name.strip().lower() for name in names], index_column(names)
+    # A name such as member may be that of ids, or of an attribute: ids differ.
+    usual = [short.index(name) for name in ID_NAMES if name in short] or [
+        at
+        for at in sorted(candidates(names, role), key=lambda at: short[at] in TITLE_NAMES)
+        if None not in cells[at] and len(set(map(str, cells[at]))) == len(cells[at])
+    ]
     theirs = bool(candidates(names[:1], other)) and not usual and index is None
     if theirs or id_column(names[:1], other) == 0:
         raise DataError(
@@ -315,6 +311,14 @@ def _place(names: list[str], side: Side, cells: list[list[Any]]) -> int:
             f"{names[0]!r}, names {other}s. Give the frame as {other}s=, or call the column of the ids {role!r}."
         )
     return usual[0] if usual else index or 0
+
+
+@dataclass(frozen=True, eq=False)
+class Newcomers:
+    """Ids, and what is known of each in columns of attributes: float64[n, n_columns]."""
+
+    ids: Vocabulary
+    values: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -344,19 +348,11 @@ class Attributes:
         known = f"{int(self.known.sum()):,} of {len(self.known):,} {side}"
         found = [f"Attributes of {known}, ids in {self.id_name!r}: {read}."]
         if self.left_out:
-            found.append(f"Columns of {side} that are left out: {_why(self.left_out)}.")
+            found.append(f"Columns of {side!r} that are left out: {_why(self.left_out)}.")
         if self.newcomers is not None:
             n = len(self.newcomers.ids)
             found.append(f"{n:,} {side[:-1] if n == 1 else side} without ratings: placed by what is known of them.")
         return found
-
-
-@dataclass(frozen=True, eq=False)
-class Newcomers:
-    """Ids, and what is known of each in columns of attributes: float64[n, n_columns]."""
-
-    ids: Vocabulary
-    values: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -371,7 +367,15 @@ class TableAttributes:
         """Read frames or files, or None, beside the ids of the table's users and items; or take what was read."""
 
         def side(raw: Any, known: Vocabulary, name: Side) -> Attributes | None:
-            return raw if raw is None or isinstance(raw, Attributes) else read_attributes(raw, known, name)
+            if raw is None or isinstance(raw, Attributes):
+                return raw
+            found = read_attributes(raw, known, name)
+            for line in found.lines(name):
+                if "left out" in line:
+                    warn(line, KolmogorovWarning)
+                else:
+                    notice(line)
+            return found
 
         return cls(side(users, ids[0], "users"), side(items, ids[1], "items"))
 
@@ -385,88 +389,62 @@ class TableAttributes:
         return self.users is not None or self.items is not None
 
 
-#: Where there are no frames.
-NOTHING_KNOWN = TableAttributes()
-
-
-def read_attributes(raw: Any, ids: Vocabulary, side: Side, *, tell: bool = True) -> Attributes:
-    """Return what a frame or a file says of the users or items of a table, and `tell` what was understood of it."""
-    theirs, _, sheet = _numbered(raw, side)
-    rows = ids.translate(theirs)
+def read_attributes(raw: Any, ids: Vocabulary, side: Side) -> Attributes:
+    """Return what a frame or a file says of the users or items of a table."""
+    sheet = sheet_of(raw, side)
+    rows = ids.translate(sheet.ids)
     here = np.flatnonzero(rows >= 0)
     if not here.size:
         raise DataError(
-            f"None of the {len(theirs):,} ids of {side!r} in {sheet.id_name!r}, such as {theirs.ids[:1].tolist()}, is "
-            f"one of the table's, such as {ids.ids[:1].tolist()}. Put the ids into a column called {side[:-1]!r}."
+            f"None of the {len(sheet.ids):,} ids of {side!r} in {sheet.id_name!r}, such as "
+            f"{sheet.ids.ids[:1].tolist()}, is one of the table's, such as {ids.ids[:1].tolist()}. Put the ids into a "
+            f"column called {side[:-1]!r}."
         )
     columns, blocks, left_out = [], [], {}
     for name, cells in sheet.cells.items():
-        # What the table does not have must not shift means.
-        known = [cells[row] for row in here.tolist()]
         try:
-            column = Attribute.of(name, known)
+            # What the table does not have must not shift means.
+            column = Attribute.of(name, [cells[row] for row in here.tolist()])
         except UnusableError as error:
             left_out[name] = str(error)
             continue
         columns.append(column)
         blocks.append(column.encode(cells))
     if not columns:
-        why = _why(left_out)
-        raise DataError(f"No column of {side!r} can be used{f': {why}' if why else ': there is only one'}.")
-    values, known_rows = np.zeros((len(ids), sum(block_sizes(columns)))), np.zeros(len(ids), dtype=bool)
+        raise DataError(f"No column of {side!r} can be used: {_why(left_out) or 'there is only one'}.")
     encoded, new = np.concatenate(blocks, axis=1), rows < 0
-    values[rows[here]], known_rows[rows[here]] = encoded[here], True
-    newcomers = Newcomers(Vocabulary(theirs.ids[new]), encoded[new]) if new.any() else None
-    found = Attributes(tuple(columns), values, known_rows, newcomers, left_out, sheet.id_name)
-    if tell:
-        first, *others = found.lines(side)
-        notice(first)
-        if left_out:
-            warn(f"Columns of {side!r} that are left out: {_why(left_out)}.", KolmogorovWarning)
-        if newcomers is not None:
-            notice(others[-1])
-    return found
+    values, known = np.zeros((len(ids), encoded.shape[1])), np.zeros(len(ids), dtype=bool)
+    values[rows[here]], known[rows[here]] = encoded[here], True
+    newcomers = Newcomers(sheet.ids.chosen(new), encoded[new]) if new.any() else None
+    return Attributes(tuple(columns), values, known, newcomers, left_out, sheet.id_name)
 
 
 def described(raw: Any, columns: tuple[Attribute, ...], side: Side) -> Newcomers:
     """Return the ids of a frame and what it says of them, in the columns that were learned; all else is missing."""
-    ids, _, sheet = _numbered(raw, side)
-    missing = [column.name for column in columns if column.name not in sheet.cells]
-    if len(missing) == len(columns):
+    sheet = sheet_of(raw, side)
+    if not any(column.name in sheet.cells for column in columns):
         raise DataError(
-            f"{side!r} has none of the columns that were learned: {', '.join(map(repr, missing))}. It has "
-            f"{', '.join(map(repr, sheet.cells)) or 'none'}."
+            f"{side!r} has none of the columns that were learned: {', '.join(repr(column.name) for column in columns)}."
+            f" It has {', '.join(map(repr, sheet.cells)) or 'none'}."
         )
-    kinds = {"number": "which is no number", "boolean": "which is neither yes nor no"}
-    values, said = np.zeros((len(ids), sum(block_sizes(columns)))), []
-    for column, end in zip(columns, np.cumsum(block_sizes(columns)).tolist(), strict=True):
-        if (cells := sheet.cells.get(column.name)) is None:
-            continue
-        values[:, end - len(column.columns) : end] = column.encode(cells)
+    unknown = {"number": "which is no number", "boolean": "which is neither yes nor no"}
+    blocks, said = [], []
+    for column in columns:
+        cells = sheet.cells.get(column.name, [None] * len(sheet.ids))
+        blocks.append(column.encode(cells))
         if strange := column.strange(cells):
-            what = kinds.get(column.kind, "a category that was not learned")
+            what = unknown.get(column.kind, "a category that was not learned")
             said.append(f"{len(strange):,} of {column.name!r} (such as {strange[0][:_SHOWN]!r}, {what})")
     if said:
         warn(f"Cells of {side!r} that say nothing to the model: {', '.join(said)}.", KolmogorovWarning)
-    return Newcomers(ids, values)
+    return Newcomers(sheet.ids, np.concatenate(blocks, axis=1))
 
 
 def ids_of(raw: Any, side: Side) -> list[Any]:
     """Return the ids of a frame or a file, in the order of its rows."""
-    ids, order, _ = _numbered(raw, side)
-    found: list[Any] = ids.ids[order].tolist()
-    return found
-
-
-def _numbered(raw: Any, side: Side) -> tuple[Vocabulary, Rows, Sheet]:
-    """Return the ids of a frame, which of them each of its rows has, and its cells in the order of the ids."""
     sheet = sheet_of(raw, side)
-    ids, order = Vocabulary.index(sheet.ids, side[:-1])
-    if len(ids) < len(order):
-        twice = ids.ids[np.bincount(order) > 1].tolist()[0]
-        raise DataError(f"{side!r} must have one row for each id, but {twice!r} in {sheet.id_name!r} has several.")
-    rows = np.argsort(order).tolist()
-    return ids, order, sheet._replace(cells={name: [column[k] for k in rows] for name, column in sheet.cells.items()})
+    found: list[Any] = sheet.ids.ids[sheet.order].tolist()
+    return found
 
 
 def _why(left_out: dict[str, str]) -> str:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data.observations import Observations
-from kolmogorov.data.view import Entries, View, duplicate
+from kolmogorov.data.view import sorted_view
 from kolmogorov.data.vocabulary import Vocabulary, in_order
 from kolmogorov.errors import DataError
 
@@ -48,23 +48,19 @@ class Change:
 
         They come as the number of a row among `rows`, the partner's row, the value, and the weight (maybe none).
         """
-        before = self.before
-        own, partner = before.user_rows(), before.item_rows()
-        known, others, sizes = self.users, self.items, (before.n_users, before.n_items)
+        view, known, others, n_partners = self.before.rows, self.users, self.items, self.before.n_items
         if side == "items":
-            own, partner, known, others, sizes = partner, own, others, known, sizes[::-1]
-        place = _inverse(known[rows], sizes[0])[own]
-        now = _inverse(others, sizes[1])[partner]
-        there = (place >= 0) & (now >= 0)
-        weights = before.rows.weights
-        return place[there], now[there], before.values[there], weights[there] if weights.size else weights
+            view, known, others, n_partners = self.before.columns, others, known, self.before.n_users
+        there = np.flatnonzero(known[rows] >= 0)
+        view = view.picked(known[rows][there])
+        own, partner = there[view.owners(0, there.size)], _inverse(others, n_partners)[view.indices]
+        kept = partner >= 0
+        weights = view.weights[kept] if view.weights.size else view.weights
+        return own[kept], partner[kept], view.values[kept], weights
 
 
 def changed(
-    table: Observations,
-    new: Observations | None,
-    removed: tuple[Any, Any] | None = None,
-    forgotten: Any = None,
+    table: Observations, new: Observations | None, removed: tuple[Any, Any] | None = None, forgotten: Any = None
 ) -> tuple[Change, int]:
     """Return what a table becomes, and how many of the pairs to remove and users to forget are not in it.
 
@@ -80,127 +76,118 @@ def changed(
     if new is None or not len(new):
         new = table.subset(np.zeros(len(table), dtype=bool))
     new = new.rescaled(table.scale)
-    sides = _Side(table.users, new.users), _Side(table.items, new.items)
-    old, added = _pairs(table), (sides[0].theirs[new.user_rows()], sides[1].theirs[new.item_rows()])
-    # Row numbers of a pair as one number, which increases from entry to entry of the table.
-    n_items = len(sides[1].ids)
-    keys = old[0] * n_items + old[1]
-    gone, leaving, missing = np.zeros(len(table), dtype=bool), np.zeros(table.n_users, dtype=bool), 0
+    (users, new_users), (items, new_items) = _joined(table.users, new.users), _joined(table.items, new.items)
+    own, partner = table.user_rows().astype(np.int64), table.item_rows().astype(np.int64)
+    # Row numbers of a pair as one number, which increases from entry to entry of a table.
+    keys = own * len(items) + partner
+    stays, leaving, missing = np.ones(len(table), dtype=bool), np.zeros(len(users), dtype=bool), 0
     if removed is not None:
-        users, items = table.users.encode(removed[0], "user"), table.items.encode(removed[1], "item")
-        if users.size != items.size:
-            raise DataError(f"Pairs to remove need as many users as items, got {users.size} and {items.size}.")
-        place = _places(keys, np.where((users >= 0) & (items >= 0), users * n_items + items, -1))
-        gone[place[place >= 0]] = True
+        pairs = table.users.encode(removed[0], "user"), table.items.encode(removed[1], "item")
+        if pairs[0].size != pairs[1].size:
+            raise DataError(f"Pairs to remove need as many users as items, got {pairs[0].size} and {pairs[1].size}.")
+        place = _places(keys, np.where((pairs[0] >= 0) & (pairs[1] >= 0), pairs[0] * len(items) + pairs[1], -1))
+        stays[place[place >= 0]] = False
         missing += int((place < 0).sum())
     if forgotten is not None:
-        users = table.users.encode(forgotten, "user")
-        leaving[users[users >= 0]] = True
-        gone |= leaving[old[0]]
-        missing += int((users < 0).sum())
-    place = _places(keys, added[0] * n_items + added[1])
-    there = np.flatnonzero(place >= 0)
+        left = table.users.encode(forgotten, "user")
+        leaving[left[left >= 0]] = True
+        stays &= ~leaving[own]
+        missing += int((left < 0).sum())
     weights = [np.ones(len(one)) if one.weights is None else one.weights for one in (table, new)]
-    same = np.zeros(len(new), dtype=bool)
-    same[there] = np.isclose(table.values[place[there]], new.values[there], rtol=0.0, atol=1e-12)
-    same[there] &= weights[0][place[there]] == weights[1][there]
-    # What is removed and given again is there afterwards.
-    gone[place[there]] = False
-    n_entries = int(gone.sum() + (~same).sum())
-    gone[place[there[~same[there]]]] = True
-    leaving &= table.rows.counts == 0
-    if not n_entries and not leaving.any():
-        nothing = np.empty(0, dtype=np.int64)
-        same_rows = np.arange(table.n_users), np.arange(table.n_items)
-        return Change(table, table, *same_rows, nothing, nothing, 0), missing
-    own, partner = (np.concatenate([before[~gone], more[~same]]) for before, more in zip(old, added, strict=True))
-    weighed = table.weights is not None or (new.weights is not None and not same.all())
-    entries = Entries(
-        own,
-        partner,
-        np.concatenate([table.values[~gone], new.values[~same]]),
-        np.concatenate([weights[0][~gone], weights[1][~same]]) if weighed else np.empty(0),
+    now = sorted_view(
+        (len(users), len(items)),
+        np.concatenate([own[stays], new_users[new.user_rows()]]),
+        np.concatenate([partner[stays], new_items[new.item_rows()]]),
+        np.concatenate([table.values[stays], new.values]),
+        np.concatenate([weights[0][stays], weights[1]]),
+        "last",
     )
-    touched = []
-    for side, rows, before, more in zip(sides, (own, partner), old, added, strict=True):
+
+    # What is given as it was is neither new nor gone.
+    now_own, now_partner = now.owners(0, len(users)).astype(np.int64), now.indices.astype(np.int64)
+    place = _places(now_own * len(items) + now_partner, keys)
+    same = place >= 0
+    as_before = np.isclose(table.values[same], now.values[place[same]], rtol=0.0, atol=1e-12)
+    same[same] = as_before & (weights[0][same] == now.weights[place[same]])
+    fresh = np.ones(now.indices.size, dtype=bool)
+    fresh[place[same]] = False
+    n_entries = int(fresh.sum() + (place < 0).sum())
+
+    rows, touched = [], []
+    for both, n, leave, was, found in (
+        (users, table.n_users, leaving, own, now_own),
+        (items, table.n_items, np.zeros(len(items), dtype=bool), partner, now_partner),
+    ):
         # Ids that were there without an entry stay unless they are to leave; those that lost their last one go.
-        stays = np.arange(len(side.ids)) < len(side.old)
-        stays[before] = False
-        if side is sides[0]:
-            stays[: table.n_users] &= ~leaving
-        stays[rows] = True
-        side.settle(stays)
-        changed_rows = side.now[np.concatenate([before[gone], more[~same]])]
-        touched.append(np.unique(changed_rows[changed_rows >= 0]))
-    after = _over(table, entries, sides)
-    return Change(table, after, sides[0].before, sides[1].before, touched[0], touched[1], n_entries), missing
+        keep = (np.arange(len(both)) < n) & ~leave
+        keep[was] = False
+        keep[found] = True
+        rows.append(_in_order(both, n, keep))
+        changed_rows = _inverse(rows[-1], len(both))[np.unique(np.concatenate([was[~same], found[fresh]]))]
+        touched.append(np.sort(changed_rows[changed_rows >= 0]))
+    if not n_entries and len(rows[0]) == table.n_users:
+        return Change(table, table, rows[0], rows[1], touched[0], touched[1], 0), missing
+    weighed = table.weights is not None or new.weights is not None
+    mass = now.weights if weighed else np.empty(0)
+    after, before = _over(table, (users, items), rows, now_own, now_partner, now.values, mass)
+    return Change(table, after, before[0], before[1], touched[0], touched[1], n_entries), missing
 
 
 def with_ids(table: Observations, users: Vocabulary, items: Vocabulary) -> tuple[Observations, Rows, Rows]:
     """Return a table that also has some ids, without entries, and the row before of each user and of each item now."""
-    sides = _Side(table.users, users), _Side(table.items, items)
-    for side in sides:
-        side.settle(np.ones(len(side.ids), dtype=bool))
-    after = _over(table, Entries(*_pairs(table), table.values, table.rows.weights), sides)
-    return after, sides[0].before, sides[1].before
+    both = _joined(table.users, users)[0], _joined(table.items, items)[0]
+    rows = [
+        _in_order(ids, len(old), np.ones(len(ids), dtype=bool))
+        for ids, old in zip(both, (table.users, table.items), strict=True)
+    ]
+    entries = table.user_rows(), table.item_rows(), table.values, table.rows.weights
+    after, (of_users, of_items) = _over(table, both, rows, *entries)
+    return after, of_users, of_items
 
 
 def without_ids(table: Observations, users: NDArray[np.bool_], items: NDArray[np.bool_]) -> Observations:
     """Return a table without some of its users and items, none of which have entries."""
-    rows = table.rows
-    indptr = np.concatenate([[0], np.cumsum(rows.counts[~users])]).astype(np.int64)
-    indices = (np.cumsum(~items) - 1)[rows.indices].astype(rows.indices.dtype)
-    view = View(indptr, indices, rows.values, rows.weights)
-    return table.over(users=table.users.chosen(~users), items=table.items.chosen(~items), rows=view)
+    rows = np.flatnonzero(~users), np.flatnonzero(~items)
+    entries = table.user_rows(), table.item_rows(), table.values, table.rows.weights
+    return _over(table, (table.users, table.items), rows, *entries)[0]
 
 
-class _Side:
-    """The ids of users or items of before, and behind them those that are new; then which of them stay, in order."""
-
-    #: Of the ids that stayed: the row before, -1 for one that is new; and of all: the row now, -1 for one that left.
-    before: Rows
-    now: Rows
-    vocabulary: Vocabulary
-
-    def __init__(self, old: Vocabulary, new: Vocabulary) -> None:
-        self.old, self.theirs = old, old.translate(new)
-        strangers = np.flatnonzero(self.theirs < 0)
-        self.theirs[strangers] = len(old) + np.arange(strangers.size)
-        self.ids = [*old.ids.tolist(), *new.ids[strangers].tolist()]
-        self.names = None if old.labels is None else [*old.labels.tolist(), *map(new.name, strangers.tolist())]
-
-    def settle(self, stays: NDArray[np.bool_]) -> None:
-        """Put those that stay in order, where they were."""
-        rows = np.flatnonzero(stays).tolist()
-        known = self.old.ids.tolist()
-        if known == in_order(known):
-            place = {text: at for at, text in enumerate(in_order(self.ids[row] for row in rows))}
-            rows.sort(key=lambda row: place[self.ids[row]])
-        names = None if self.names is None else [self.names[row] for row in rows]
-        self.vocabulary = Vocabulary([self.ids[row] for row in rows], names)
-        self.now = _inverse(np.array(rows, dtype=np.int64), len(self.ids))
-        self.before = np.array([row if row < len(known) else -1 for row in rows], dtype=np.int64)
+def _joined(old: Vocabulary, new: Vocabulary) -> tuple[Vocabulary, Rows]:
+    """Return the ids of both, those that are new behind the old ones, and the row there of each of the second."""
+    rows = old.translate(new)
+    strangers = np.flatnonzero(rows < 0)
+    rows[strangers] = len(old) + np.arange(strangers.size)
+    labels = None if old.labels is None else [*old.labels.tolist(), *map(new.name, strangers.tolist())]
+    return Vocabulary([*old.ids.tolist(), *new.ids[strangers].tolist()], labels), rows
 
 
-def _pairs(table: Observations) -> tuple[Rows, Rows]:
-    return table.user_rows().astype(np.int64), table.item_rows().astype(np.int64)
+def _in_order(both: Vocabulary, n_old: int, stay: NDArray[np.bool_]) -> Rows:
+    """Return the rows of the ids that stay, in the order of ids where the old ones are in it."""
+    rows = np.flatnonzero(stay)
+    known, ids = both.ids[:n_old].tolist(), both.ids[rows].tolist()
+    if known == in_order(known):
+        place = {text: at for at, text in enumerate(in_order(ids))}
+        rows = rows[np.argsort([place[text] for text in ids])]
+    return rows
 
 
-def _over(table: Observations, entries: Entries, sides: tuple[_Side, _Side]) -> Observations:
-    """Return entries as a table over the ids that stayed."""
-    users, items = (side.vocabulary for side in sides)
-    own, partner = sides[0].now[entries.own].astype(np.int32), sides[1].now[entries.partner].astype(np.int32)
-    found = Entries(own, partner, entries.values, entries.weights)
-    found = found.sorted(len(users), len(items), "error", lambda a, b: duplicate("?", "?", str(a), str(b)))
-    return Observations(users, items, found.view(len(users)), table.scale, table.source)
+def _over(
+    table: Observations, ids: Any, rows: Any, own: Rows, partner: Rows, values: Floats, weights: Floats
+) -> tuple[Observations, list[Rows]]:
+    """Return entries, whose numbers are among all `ids`, as a table of those in some `rows`, and the rows before."""
+    places = [_inverse(kept, len(both)) for kept, both in zip(rows, ids, strict=True)]
+    view = sorted_view((len(rows[0]), len(rows[1])), places[0][own], places[1][partner], values, weights)
+    users, items = (both.chosen(kept) for kept, both in zip(rows, ids, strict=True))
+    before = [np.where(kept < n, kept, -1) for kept, n in zip(rows, (table.n_users, table.n_items), strict=True)]
+    return Observations(users, items, view, table.scale, table.source), before
 
 
 def _places(keys: Rows, wanted: Rows) -> Rows:
     """Return where each wanted key stands among increasing ones, -1 where it does not."""
-    if not keys.size:
-        return np.full(wanted.size, -1, dtype=np.int64)
-    place = np.minimum(np.searchsorted(keys, wanted), keys.size - 1)
-    return np.where(keys[place] == wanted, place, -1)
+    place = np.searchsorted(keys, wanted)
+    found = place < keys.size
+    found[found] = keys[place[found]] == wanted[found]
+    return np.where(found, place, -1)
 
 
 def _inverse(rows: Rows, n: int) -> Rows:

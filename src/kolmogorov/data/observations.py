@@ -5,7 +5,7 @@ from __future__ import annotations
 import numbers
 import os
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -26,12 +26,12 @@ from kolmogorov.data.packed import PackedTable, open_table, packed_subset
 from kolmogorov.data.scale import Place, Scale, Terms
 from kolmogorov.data.sources import columns_of, is_table
 from kolmogorov.data.told import Provenance
-from kolmogorov.data.values import Coder, Notation, UnreadableError, numbers_of
-from kolmogorov.data.view import Entries, View, duplicate, fingerprint_of, nothing_there, transposed
+from kolmogorov.data.view import View, duplicate, fingerprint_of, nothing_there, sorted_view, transposed
 from kolmogorov.data.vocabulary import Vocabulary, in_array, one_dimensional
 from kolmogorov.errors import DataError
 
 By = Literal["entry", "user", "leave_one_out"]
+SPLIT_RULES = {"by": one_of(("entry", "user", "leave_one_out")), "test_size": between(0.0, 1.0)}
 #: Values that a card tells apart; more are put into ten bins.
 _TOLD_APART = 12
 #: At most this share of all ratings are likes: about half. By judgement; on MovieLens it makes 4 of 5 stars a like.
@@ -100,9 +100,51 @@ class Observations:
         Observations: 3 of 2 users × 2 items (75.0% observed), p = r / 5
         """
         told = Terms(**options)
-        return cls.of_rows(
-            *Vocabulary.index(users, "user"), *Vocabulary.index(items, "item"), values, told, weights=weights
-        )
+        sides = *Vocabulary.index(users, "user"), *Vocabulary.index(items, "item")
+        return cls.of_rows(*sides, values, told, weights=weights)
+
+    @classmethod
+    def from_scipy(cls, matrix: Any, *, weights: Any = None, **options: Any) -> Observations:
+        """Make observations of a SciPy sparse matrix or array: what is stored is observed, zeros included.
+
+        Rows are users. `weights` has one entry for each that is stored; other options are those of `from_arrays`.
+        """
+        from scipy.sparse import issparse
+
+        if not issparse(matrix) or matrix.ndim != 2:
+            raise DataError(f"Expected a two-dimensional SciPy sparse matrix or array, got {type(matrix).__name__}.")
+        if matrix.format in ("dia", "bsr"):
+            raise DataError(
+                f"The format '{matrix.format}' does not tell stored zeros from padding. Convert the matrix to csr."
+            )
+        table = matrix.tocoo()
+        return cls._of_cells(table.row, table.col, table.data, table.shape, Terms(**options), weights)
+
+    @classmethod
+    def from_dense(cls, table: Any, *, weights: Any = None, **options: Any) -> Observations:
+        """Make observations of a two-dimensional array, or of a wide frame of numbers.
+
+        Rows are users, columns are items. NaN, None, masked cells and the empty cells of a frame are missing.
+        `weights` has one entry for each observed cell; other options are those of `from_arrays`.
+
+        Examples
+        --------
+        >>> Observations.from_dense([[0.8, 0.4], [float("nan"), 0.6]])
+        Observations: 3 of 2 users × 2 items (75.0% observed), p = r
+        """
+        told, array = Terms(**options), dense_of(table)
+        row, column = np.nonzero(~np.isnan(array))
+        if not row.size:
+            raise DataError("There are no observations: every cell of the table is NaN or there are no cells.")
+        return cls._of_cells(row, column, array[row, column], array.shape, told, weights)
+
+    @classmethod
+    def _of_cells(cls, row: Any, column: Any, values: Any, shape: Any, told: Terms, weights: Any) -> Observations:
+        def place(position: int) -> str:
+            return f"cell ({row[position]}, {column[position]})"
+
+        users, items = map(Vocabulary.range, shape)
+        return cls.of_rows(users, row, items, column, values, told, weights=weights, place=place)
 
     @classmethod
     def of_rows(
@@ -128,73 +170,34 @@ class Observations:
         if not ratings.size:
             raise nothing_there("here")
         scale = told.scale_between(told.check(ratings, mass if mass.size else None, place))
-        entries = Entries(own, partner, scale.probability(ratings), mass)
-        return cls.assembled(users, items, entries, scale, told.merging, place)
+        return cls.assembled(users, own, items, partner, scale.probability(ratings), mass, scale, told.merging, place)
 
     @classmethod
     def assembled(
-        cls, users: Vocabulary, items: Vocabulary, entries: Entries, scale: Scale, merging: Any, place: Place
+        cls,
+        users: Vocabulary,
+        own: NDArray[Any],
+        items: Vocabulary,
+        partner: NDArray[Any],
+        values: Floats,
+        weights: Floats,
+        scale: Scale,
+        duplicates: str,
+        place: Place,
     ) -> Observations:
         """Sort entries that were checked and are on their scale."""
 
         def complain(first: int, second: int) -> DataError:
-            pair = users.ids.item(entries.own[first]), items.ids.item(entries.partner[first])
-            return duplicate(*pair, place(first), place(second))
+            return duplicate(users.ids[own[first]], items.ids[partner[first]], place(first), place(second))
 
-        own, partner = (rows.astype(np.int32, copy=False) for rows in (entries.own, entries.partner))
-        found = Entries(own, partner, entries.values, entries.weights)
-        found = found.sorted(len(users), len(items), merging, complain)
-        return cls(users, items, found.view(len(users)), scale)
-
-    @classmethod
-    def from_scipy(cls, matrix: Any, *, weights: Any = None, **options: Any) -> Observations:
-        """Make observations of a SciPy sparse matrix or array: what is stored is observed, zeros included.
-
-        Rows are users. `weights` has one entry for each that is stored; other options are those of `from_arrays`.
-        """
-        from scipy.sparse import issparse
-
-        if not issparse(matrix) or matrix.ndim != 2:
-            raise DataError(f"Expected a two-dimensional SciPy sparse matrix or array, got {type(matrix).__name__}.")
-        if matrix.format in ("dia", "bsr"):
-            raise DataError(
-                f"The format '{matrix.format}' does not tell stored zeros from padding. Convert the matrix to csr."
-            )
-        table = matrix.tocoo()
-        return cls._of_cells(table.row, table.col, table.data, table.shape, Terms(**options), weights)
-
-    @classmethod
-    def from_dense(cls, table: Any, *, weights: Any = None, **options: Any) -> Observations:
-        """Make observations of a two-dimensional array, or of a wide frame of numbers.
-
-        Rows are users, columns are items. NaN, None, masked cells and the empty cells of a frame are missing.
-        `weights` has one entry for each observed cell.
-
-        Examples
-        --------
-        >>> Observations.from_dense([[0.8, 0.4], [float("nan"), 0.6]])
-        Observations: 3 of 2 users × 2 items (75.0% observed), p = r
-        """
-        told, array = Terms(**options), dense_of(table)
-        row, column = np.nonzero(~np.isnan(array))
-        if not row.size:
-            raise DataError("There are no observations: every cell of the table is NaN or there are no cells.")
-        return cls._of_cells(row, column, array[row, column], array.shape, told, weights)
-
-    @classmethod
-    def _of_cells(cls, row: Any, column: Any, values: Any, shape: Any, told: Terms, weights: Any) -> Observations:
-        def place(position: int) -> str:
-            return f"cell ({row[position]}, {column[position]})"
-
-        users, items = map(Vocabulary.range, shape)
-        return cls.of_rows(users, row, items, column, values, told, weights=weights, place=place)
+        rows = sorted_view((len(users), len(items)), own, partner, values, weights, duplicates, complain)
+        return cls(users, items, rows, scale)
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], verify: bool = True) -> Observations:
         """Map a packed table, made by `kolmogorov.pack`, into memory; it may be larger than that.
 
-        With `verify` digests are compared, which reads the files once. What compiled code relies on is checked in any
-        case.
+        With `verify` the digests of the files are compared. What compiled code relies on is checked in any case.
         """
         return _mapped(open_table(path, verify))
 
@@ -238,7 +241,11 @@ class Observations:
     @property
     def seen_items(self) -> NDArray[np.bool_]:
         """Which items have entries."""
-        return self.rows.seen_partners(self.n_items) if self.packed is None else self.columns.counts > 0
+        if self.packed is not None:
+            return self.columns.counts > 0
+        seen = np.zeros(self.n_items, dtype=bool)
+        seen[self.rows.indices] = True
+        return seen
 
     def extent(self) -> tuple[float, float] | None:
         """Return the smallest and the largest value in [0, 1], or None where there are no entries."""
@@ -296,7 +303,7 @@ class Observations:
         """Return a digest of everything a fit depends on."""
         if self.packed is not None:
             return self.packed.fingerprint
-        return fingerprint_of(self.n_users, self.n_items, self.scale, self.rows.digests())
+        return fingerprint_of(self.n_users, self.n_items, self.scale, self.rows)
 
     def __reduce__(self) -> str | tuple[Any, ...]:
         if self.packed is None:
@@ -391,8 +398,7 @@ class Observations:
         >>> len(train), len(test)
         (4, 2)
         """
-        check_parameters("split", {"by": by}, {"by": one_of(("entry", "user", "leave_one_out"))})
-        check_share(test_size)
+        check_parameters("split", {"by": by, "test_size": test_size}, SPLIT_RULES)
         if not len(self):
             raise nothing_there("to split")
         draws, counts = generator(random_state), self.rows.counts
@@ -433,44 +439,32 @@ def _reopened(path: Path, fingerprint: str, names: dict[str, Any]) -> Observatio
     return replace(_mapped(open_table(path, verify=False, fingerprint=fingerprint)), **names)
 
 
-def check_share(test_size: Any) -> None:
-    """Refuse what is no share of the entries."""
-    check_parameters("split", {"test_size": test_size}, {"test_size": between(0.0, 1.0)})
-
-
 # --- arrays that people hand in ---------------------------------------------------------------------------------------
 
 
 def numbers_in(raw: Any, what: str, place: Place) -> Floats:
-    """Return a one-dimensional array of numbers, or of texts that are numbers or yes and no."""
+    """Return a one-dimensional array of numbers; a cell that is none is named."""
     array = one_dimensional(raw, f"The {what}s")
     _refuse_kind(array, f"The {what}s")
-    cells = array.tolist() if array.dtype.kind in "UTO" else []
-    if any(isinstance(cell, str) for cell in cells):
-        coder = Coder()
-        codes = [coder[str(cell)] for cell in cells]
-        try:
-            return numbers_of(list(coder), Notation()).numbers[codes]
-        except UnreadableError as error:
-            raise DataError(f"{place(codes.index(error.at))}: {what} {error.complaint}") from None
     try:
-        found = array.astype(np.float64, copy=False)
+        return array.astype(np.float64, copy=False)
     except (TypeError, ValueError):
-        at = next((k for k, cell in enumerate(cells) if not hasattr(cell, "__float__")), 0)
-        raise DataError(f"{place(at)}: {what} must be a number, got {array[at : at + 1].tolist()[0]!r}.") from None
-    if np.isnan(found).any():
-        at = int(np.argmax(np.isnan(found)))
-        raise DataError(f"{place(at)}: {what} must be finite, got {array[at]}.")
-    return found
+        at, cell = next((at, cell) for at, cell in enumerate(array.tolist()) if not _is_number(cell))
+        raise DataError(f"{place(at)}: {what} must be a number, got {cell!r}.") from None
+
+
+def _is_number(cell: Any) -> bool:
+    try:
+        float(cell)
+    except (TypeError, ValueError):
+        return cell is None
+    return True
 
 
 def dense_of(raw: Any) -> Floats:
     """Return a table as floats; NaN, None, masked cells and the empty cells of data frames become NaN."""
     if is_table(raw):
         return _cells_of(raw)
-    expected = "Expected a table of numbers with one row per user and one column per item, and NaN for missing entries"
-    if raw is None or isinstance(raw, (str, bytes, Iterator, Mapping, set)) or np.isscalar(raw):
-        raise DataError(f"{expected}, got {'None' if raw is None else f'a {type(raw).__name__}'}.")
     try:
         cells = np.asarray(raw)
         _refuse_kind(cells, "The cells of the table")
@@ -481,7 +475,10 @@ def dense_of(raw: Any) -> Floats:
         raise
     except (TypeError, ValueError) as error:
         kind = NotNumbersError if isinstance(error, TypeError) else DataError
-        raise kind(f"{expected}: {str(error).rstrip('.')}.") from None
+        raise kind(
+            "Expected a table of numbers with one row per user and one column per item, and NaN for missing entries: "
+            f"{str(error).rstrip('.')}."
+        ) from None
     if array.ndim != 2:
         raise DataError(
             f"Expected a two-dimensional array (users × items), got shape {array.shape}. Reshape your data."
@@ -532,15 +529,19 @@ def check_trainable(table: Any, *, only_yes: bool = False) -> None:
     extent = table.extent()
     if extent is None:
         raise nothing_there("to learn from")
-    said = "Only {0} is recorded: every observation has the value {1:g}, the {2} of its scale, and so a model would "
-    said += "predict {0} for everything. {3} If the scale goes further, give its end with {2}={4}."
+    said = (
+        "Only {0} is recorded: every observation has the value {1:g}, the {2} of its scale, and so a model would "
+        "predict {0} for everything. {3} If the scale goes further, give its end with {4}."
+    )
     if extent == (1.0, 1.0) and not only_yes:
-        remedy = "Fill in zeros for what is known not to have happened. With unobserved='auto' everything else counts "
-        remedy += "as a no of small weight."
-        raise DataError(said.format("yes", table.scale.maximum, "maximum", remedy, ""))
+        remedy = (
+            "Fill in zeros for what is known not to have happened. With unobserved='auto' everything else counts as a "
+            "no of small weight."
+        )
+        raise DataError(said.format("yes", table.scale.maximum, "maximum", remedy, "maximum="))
     if extent == (0.0, 0.0):
         remedy = "Add observations of what did happen."
-        raise DataError(said.format("no", table.scale.minimum, "minimum", remedy, " and scaling='minmax'"))
+        raise DataError(said.format("no", table.scale.minimum, "minimum", remedy, "minimum= and scaling='minmax'"))
 
 
 def check_any(table: Any, purpose: str) -> None:

@@ -2,10 +2,9 @@
 
 ::
 
-    table.json                 scale, what was understood, where in the files each array lies, digests
-    users.arrow, items.arrow   ids, and titles if there are any
-    rows.arrow, columns.arrow  indices, values and maybe weights, in one batch each
-    rows_ends.arrow, columns_ends.arrow    where each row begins
+    table.json     scale, what was understood, and of each file its size, its digest and where its arrays lie
+    users.arrow    a row for each user: id, maybe title, and entries, a list of items, values and maybe weights
+    items.arrow    the same by items
 
 Other programs read the files as Arrow. We take the arrays from where `table.json` says that they lie, within the file:
 whatever a forged folder says, nothing is unpacked and nothing outside it is touched.
@@ -22,7 +21,6 @@ import shutil
 import tempfile
 import weakref
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -30,21 +28,23 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
-from pyarrow import compute, ipc
+from pyarrow import ipc
 
-from kolmogorov._support.validation import check_between, check_indices, check_indptr
-from kolmogorov.data.scale import LARGEST_WEIGHT, LEAST_WEIGHT, Scale
+from kolmogorov._support.writing import check_writable
+from kolmogorov.data.scale import Scale
 from kolmogorov.data.told import Provenance
-from kolmogorov.data.view import View, counting_order, fingerprint_of
+from kolmogorov.data.view import View, counting_order, ends_of, fingerprint_of
 from kolmogorov.data.vocabulary import Vocabulary
 from kolmogorov.errors import FileFormatError, FileWriteError, InvariantError, KolmogorovError
 
-#: The numbers of the files; texts are bytes, and where each ends.
-_TYPES = {"indptr": np.int64, "indices": np.int32, "values": np.float64, "weights": np.float64}
-_TYPES |= {"ids_ends": np.int64, "ids_bytes": np.uint8, "labels_ends": np.int64, "labels_bytes": np.uint8}
-
-#: What the columns of texts are called in a vocabulary.
-_TEXTS = {"id": "ids", "title": "labels"}
+#: The arrays of a file in their order: texts are bytes, and where each ends.
+_TYPES: dict[str, Any] = {
+    "ids_ends": np.int64,
+    "ids_bytes": np.uint8,
+    "labels_ends": np.int64,
+    "labels_bytes": np.uint8,
+}
+_TYPES |= {"indptr": np.int64, "indices": np.int32, "values": np.float64, "weights": np.float64}
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +91,7 @@ class PackedTable:
     columns: View
     scale: Scale
     source: Provenance | None
-    #: Digest of everything a fit depends on; workers and checkpoints know a table by it.
+    #: Digest of everything a fit depends on; other processes know the table by it.
     fingerprint: str
 
 
@@ -108,128 +108,102 @@ def is_table(path: Any) -> bool:
 
 def check_free(out: Any) -> None:
     """Refuse a name that something else than a packed table has, and a place where nothing can be written."""
-    if "\0" in os.fspath(out):
-        raise FileWriteError(f"{str(out)!r} cannot be written: a path cannot hold a NUL character.")
-    parent = Path(out).absolute().parent
-    if not os.access(parent, os.W_OK):
-        raise FileWriteError(f"{out} cannot be written: there is no folder {parent} that can be written to.")
-    if Path(out).exists() and not is_table(out):
-        raise FileWriteError(f"{out} exists and is not a packed table. Choose another name.")
+    if not is_table(out):
+        if Path(out).exists():
+            raise FileWriteError(f"{out} exists and is not a packed table. Choose another name.")
+        check_writable(out)
 
 
-def write_table(
-    out: Any, users: Vocabulary, items: Vocabulary, rows: View, scale: Scale, source: Provenance | None
-) -> None:
-    """Write a table; it takes its name when it is whole. What is mapped already is never in memory as a whole."""
+def write_table(out: Any, table: Any) -> None:
+    """Write observations; they take the name when they are whole.
+
+    What is mapped already is never in memory as a whole.
+    """
     target = Path(out)
     try:
         with tempfile.TemporaryDirectory(dir=target.absolute().parent, prefix=f".{target.name[:40]}.") as scratch:
-            new, old = Path(scratch, "new"), Path(scratch, "old")
+            new = Path(scratch, "new")
             new.mkdir()
-            _fill(new, users, items, rows, scale, source)
+            _fill(new, table, table.rows)
             if target.exists():
-                os.replace(target, old)
-            try:
-                os.replace(new, target)
-            except OSError:
-                if old.exists():
-                    os.replace(old, target)
-                raise
+                os.replace(target, Path(scratch, "old"))
+            os.replace(new, target)
     except OSError as error:
         raise FileWriteError(f"{out} cannot be written: {error.strerror or error}.") from None
-    except UnicodeEncodeError as error:
-        raise FileWriteError(f"{out} cannot be written: {error.object!r} is not valid text.") from None
 
 
-def _fill(folder: Path, users: Vocabulary, items: Vocabulary, rows: View, scale: Scale, source: Any) -> None:
-    files = {name: _write_texts(folder / f"{name}.arrow", side) for name, side in (("users", users), ("items", items))}
-    files |= _write_view(folder, "rows", rows)
+def _fill(folder: Path, table: Any, rows: View) -> None:
+    """Write the files of a table, or of a part of it that has such rows."""
+    files = {"users": _write(folder / "users.arrow", table.users, rows)}
     with tempfile.TemporaryDirectory(dir=folder) as scratch:
-        files |= _write_view(folder, "columns", _transposed(rows, len(items), Path(scratch)))
-    about = {
-        "files": files,
-        "scale": asdict(scale),
-        "fingerprint": fingerprint_of(len(users), len(items), scale, rows.digests()),
-        "digest": _digest(folder),
-        "source": None if source is None else source.to_dict(),
-    }
+        files["items"] = _write(folder / "items.arrow", table.items, _transposed(rows, len(table.items), Path(scratch)))
+    source = None if table.source is None else table.source.to_dict()
+    fingerprint = fingerprint_of(len(table.users), len(table.items), table.scale, rows)
+    about = {"files": files, "scale": asdict(table.scale), "fingerprint": fingerprint, "source": source}
     (folder / "table.json").write_text(json.dumps(about), encoding="utf-8")
 
 
-def _digest(folder: Path) -> str:
-    """Return the digest of all that the fingerprint leaves out: ids, titles, and the entries by items."""
-    found = hashlib.sha256()
-    for name in ("users", "items", "columns_ends", "columns"):
-        with open(folder / f"{name}.arrow", "rb") as stream:
-            found.update(hashlib.file_digest(stream, "sha256").digest())
-    return found.hexdigest()
-
-
-def _write_texts(path: Path, side: Vocabulary) -> dict[str, Any]:
-    columns = {"id": side.ids} if side.labels is None else {"id": side.ids, "title": side.labels}
-    return _write(path, {name: pa.array(texts.tolist(), pa.large_string()) for name, texts in columns.items()})
-
-
-def _write_view(folder: Path, name: str, view: View) -> dict[str, Any]:
-    arrays = {"indices": view.indices, "values": view.values} | ({"weights": view.weights} if view.weights.size else {})
-    found = {}
-    for file, columns in ((name, arrays), (f"{name}_ends", {"indptr": view.indptr})):
-        # An array that is mapped is not copied on its way.
-        plain = {part: np.ascontiguousarray(array, dtype=_TYPES[part]) for part, array in columns.items()}
-        found[file] = _write(folder / f"{file}.arrow", {part: pa.array(array) for part, array in plain.items()})
-    return found
-
-
-def _write(path: Path, columns: Mapping[str, pa.Array]) -> dict[str, Any]:
-    """Write columns in one batch; return the size of the file, and where each array begins and how long it is."""
-    batch = pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
+def _write(path: Path, ids: Vocabulary, view: View) -> dict[str, Any]:
+    """Write one order in one batch; return the size and the digest of the file, and where each array lies."""
+    arrays = {name.removeprefix("_"): array for name, array in ids.arrays("").items()}
+    columns: dict[str, Any] = {}
+    for column, name in (("id", "ids"), ("title", "labels"))[: len(arrays) // 2]:
+        ends, content = arrays[f"{name}_ends"], arrays[f"{name}_bytes"]
+        texts = pa.py_buffer(np.append(0, ends)), pa.py_buffer(content)
+        columns[column] = pa.LargeStringArray.from_buffers(ends.size, *texts)
+    arrays |= {"indptr": view.indptr, "indices": view.indices, "values": view.values}
+    arrays |= {"weights": view.weights} if view.weights.size else {}
+    # What is mapped is not copied on its way.
+    parts = {name: pa.array(arrays[name]) for name in ("indices", "values", "weights") if name in arrays}
+    entries = pa.StructArray.from_arrays(list(parts.values()), names=list(parts))
+    columns["entries"] = pa.LargeListArray.from_arrays(pa.array(view.indptr), entries)
+    batch = pa.RecordBatch.from_pydict(columns)
     with pa.OSFile(str(path), "wb") as sink, ipc.new_file(sink, batch.schema) as writer:
         writer.write_batch(batch)
+    with open(path, "rb") as stream:
+        digest = hashlib.file_digest(stream, "sha256").hexdigest()
     with pa.memory_map(str(path)) as mapped:
         whole = mapped.read_buffer()
-        batch, places = ipc.open_file(whole).get_batch(0), {}
-        for name, column in zip(columns, batch.columns, strict=True):
-            offsets = [buffer.address - whole.address if buffer else 0 for buffer in column.buffers()[1:]]
-            if len(offsets) == 1:
-                places[name] = offsets[0], len(column)
-            else:
-                # Texts are as many ends as there are texts, behind a 0, and the bytes of all.
-                texts = _TEXTS[name]
-                places[f"{texts}_ends"] = offsets[0] + 8, len(column)
-                places[f"{texts}_bytes"] = offsets[1], compute.sum(compute.binary_length(column)).as_py() or 0
-        return {"size": whole.size, "arrays": places}
+        written = ipc.open_file(whole).get_batch(0).columns
+        buffers = [buffer for column in written for buffer in column.buffers() if buffer is not None]
+        offsets = [buffer.address - whole.address for buffer in buffers]
+        # Arrow puts a 0 before the ends of texts.
+        places = {
+            name: (offset + 8 * name.endswith("_ends") if array.size else 0, array.size)
+            for (name, array), offset in zip(arrays.items(), offsets, strict=True)
+        }
+        return {"size": whole.size, "digest": digest, "arrays": places}
 
 
-def _scratch(folder: Path, n: int, *, weighted: bool) -> dict[str, Any]:
+def _room(folder: Path, n: int, *, weighted: bool) -> dict[str, Any]:
     """Make room on disk for so many entries, all of it at once: a full disk would end the process later."""
     found: dict[str, Any] = {"weights": np.empty(0)}
-    for name in ("indices", "values", "weights") if weighted else ("indices", "values"):
-        dtype = np.dtype(_TYPES[name])
+    for name in ("indices", "values", "weights")[: 2 + weighted]:
+        size = n * np.dtype(_TYPES[name]).itemsize
         with open(folder / name, "wb") as stream:
             if hasattr(os, "posix_fallocate"):
-                os.posix_fallocate(stream.fileno(), 0, max(n, 1) * dtype.itemsize)
-            stream.truncate(max(n, 1) * dtype.itemsize)
-        found[name] = np.memmap(folder / name, dtype, "r+", shape=(max(n, 1),))[:n]
+                os.posix_fallocate(stream.fileno(), 0, size)
+            stream.truncate(size)
+        found[name] = np.memmap(folder / name, _TYPES[name], "r+", shape=(n,))
     return found
 
 
 def _transposed(rows: View, n_items: int, scratch: Path) -> View:
     """Order the entries by items on disk, block by block: each entry goes behind those that its item has already."""
-    n = int(rows.indptr[-1])
-    parts = _scratch(scratch, n, weighted=bool(rows.weights.size))
+    parts = _room(scratch, rows.indices.size, weighted=bool(rows.weights.size))
     counts = np.zeros(n_items, dtype=np.int64)
     for first, last in rows.blocks():
         counts += np.bincount(rows.indices[rows.indptr[first] : rows.indptr[last]], minlength=n_items)
-    indptr = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
+    indptr = ends_of(counts)
     filled = indptr[:-1].copy()
     for first, last in rows.blocks():
         block = slice(rows.indptr[first], rows.indptr[last])
         order = counting_order(rows.indices[block], n_items)
         items = rows.indices[block][order]
         here = np.bincount(items, minlength=n_items)
-        places = np.arange(items.size) + np.repeat(filled - (np.cumsum(here) - here), here)
+        places = np.arange(items.size) + np.repeat(filled - ends_of(here)[:-1], here)
         parts["indices"][places] = rows.owners(first, last)[order]
-        for name in ("values", "weights") if rows.weights.size else ("values",):
+        for name in ("values", "weights")[: 1 + bool(rows.weights.size)]:
             parts[name][places] = getattr(rows, name)[block][order]
         filled += here
         rows.forget(first, last)
@@ -242,18 +216,16 @@ def packed_subset(table: PackedTable, chosen: NDArray[np.bool_]) -> PackedTable:
     try:
         folder.mkdir(0o700)
         with tempfile.TemporaryDirectory(dir=folder) as scratch:
-            rows = table.rows
-            parts = _scratch(Path(scratch), int(chosen.sum()), weighted=bool(rows.weights.size))
-            indptr, done = np.zeros(rows.indptr.size, dtype=np.int64), 0
+            rows, done = table.rows, 0
+            parts = _room(Path(scratch), int(chosen.sum()), weighted=bool(rows.weights.size))
             for first, last in rows.blocks():
                 block = slice(rows.indptr[first], rows.indptr[last])
-                kept = np.concatenate(([0], np.cumsum(chosen[block])))
-                indptr[first + 1 : last + 1] = done + kept[rows.indptr[first + 1 : last + 1] - rows.indptr[first]]
-                for name in ("indices", "values", "weights") if rows.weights.size else ("indices", "values"):
-                    parts[name][done : done + kept[-1]] = getattr(rows, name)[block][chosen[block]]
-                done += int(kept[-1])
+                kept = np.flatnonzero(chosen[block])
+                for name in ("indices", "values", "weights")[: 2 + bool(rows.weights.size)]:
+                    parts[name][done : done + kept.size] = getattr(rows, name)[block][kept]
+                done += kept.size
                 rows.forget(first, last)
-            _fill(folder, table.users, table.items, View(indptr, **parts), table.scale, table.source)
+            _fill(folder, table, View(ends_of(chosen)[rows.indptr], **parts))
         found = open_table(folder, verify=False)
     except BaseException as error:
         shutil.rmtree(folder, ignore_errors=True)
@@ -274,98 +246,44 @@ def _deleted(folder: Path, owner: int) -> None:
 # --- reading --------------------------------------------------------------------------------------------------------
 
 
-@contextmanager
-def _opened(path: Any, fingerprint: str | None) -> Iterator[tuple[Path, dict[str, Any]]]:
-    """Read what a table says of itself; whatever is wrong with it then is one sentence."""
+def open_table(path: Any, verify: bool = True, fingerprint: str | None = None) -> PackedTable:
+    """Map a packed table; see `Observations.open`. Where a fingerprint is given, no other table will do."""
     if not is_table(path):
         raise FileFormatError(f"{path} is not a packed table. Make one with kolmogorov.pack.")
+    folder = Path(path).absolute()
     try:
-        folder = Path(path).absolute()
         about = json.loads((folder / "table.json").read_text(encoding="utf-8"))
-        if type(about["fingerprint"]) is not str:
-            raise InvariantError("its fingerprint is not valid")
-        if fingerprint not in (None, about["fingerprint"]):
-            raise FileFormatError(f"{folder} is another table than the one that was opened.")
-        yield folder, about
-    except FileFormatError:
-        raise
+        found, scale = str(about["fingerprint"]), about["scale"]
+        if fingerprint not in (None, found):
+            raise InvariantError("it is another table than the one that was opened")
+        (users, rows), (items, columns) = (
+            _read(folder / f"{side}.arrow", about["files"][side], verify) for side in ("users", "items")
+        )
+        if rows.weights.size != columns.weights.size or rows.indices.size != columns.indices.size:
+            raise InvariantError("the entries by items are not those by users")
+        rows.validate(len(users), len(items))
+        columns.validate(len(items), len(users))
+        ends = Scale(float(scale["minimum"]), float(scale["maximum"]))
+        source = None if about["source"] is None else Provenance.from_dict(about["source"])
+        return PackedTable(folder, users, items, rows, columns, ends, source, found)
     except (KolmogorovError, ValueError, KeyError, TypeError, AttributeError, OSError, RecursionError) as error:
         raise FileFormatError(f"{path} is not a packed table that can be used: {str(error).rstrip('.')}.") from None
 
 
-def open_table(path: Any, verify: bool = True, fingerprint: str | None = None) -> PackedTable:
-    """Map a packed table; see `Observations.open`. Where a fingerprint is given, no other table will do."""
-    with _opened(path, fingerprint) as (folder, about):
-        users, items = (
-            Vocabulary.from_arrays("", {f"_{name}": array for name, array in _arrays(folder, side, about)[1].items()})
-            for side in ("users", "items")
-        )
-        rows, columns = _view(folder, "rows", about), _view(folder, "columns", about)
-        if (rows.indptr.size, columns.indptr.size) != (len(users) + 1, len(items) + 1):
-            raise InvariantError("it does not have an id for each row")
-        if (rows.indices.size, rows.weights.size) != (columns.indices.size, columns.weights.size):
-            raise InvariantError("the entries by items are not those by users")
-        for view, n_partners in ((rows, len(items)), (columns, len(users))):
-            _check(view, n_partners, numbers=verify)
-        ends = about["scale"]["minimum"], about["scale"]["maximum"]
-        if not all(type(end) in (int, float) for end in ends):
-            raise InvariantError("its scale is not valid")
-        scale = Scale(*ends)
-        if verify:
-            if fingerprint_of(len(users), len(items), scale, rows.digests()) != about["fingerprint"]:
-                raise InvariantError("its fingerprint does not match")
-            if _digest(folder) != about["digest"]:
-                raise InvariantError("its ids, its titles or its entries by items were changed")
-        source = None if about["source"] is None else Provenance.from_dict(about["source"])
-        return PackedTable(folder, users, items, rows, columns, scale, source, about["fingerprint"])
-
-
-def read_rows(path: Any, fingerprint: str, first: int, last: int) -> tuple[View, int]:
-    """Read some users' rows of a packed table into memory, and say how many items there are."""
-    with _opened(path, fingerprint) as (folder, about):
-        n_items = _indptr(folder, "columns", about).size - 1
-        found = _view(folder, "rows", about).cut(first, last)
-        found.validate(last - first, n_items)
-        return found, n_items
-
-
-def _arrays(folder: Path, name: str, about: Mapping[str, Any]) -> tuple[mmap.mmap, dict[str, NDArray[Any]]]:
+def _read(path: Path, said: Mapping[str, Any], verify: bool) -> tuple[Vocabulary, MappedView]:
     """Map a file, and find its arrays; NumPy refuses what does not lie in it."""
-    with open(folder / f"{name}.arrow", "rb") as stream:
+    with open(path, "rb") as stream:
         mapping = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
-    said, found = about["files"][name], {}
-    if said["size"] != len(mapping):
-        raise InvariantError(f"{name}.arrow has another size")
-    for part, (offset, count) in said["arrays"].items():
+        if said["size"] != len(mapping):
+            raise InvariantError(f"{path.name} has another size")
+        if verify and hashlib.file_digest(stream, "sha256").hexdigest() != said["digest"]:
+            raise InvariantError(f"{path.name} was changed")
+    arrays: dict[str, NDArray[Any]] = {"weights": np.empty(0)}
+    for name, (offset, count) in said["arrays"].items():
         if offset % 8 or count < 0:
-            raise InvariantError(f"{name}.arrow is not aligned")
-        found[part] = np.frombuffer(mapping, _TYPES[part], count, offset)
-    return mapping, found
-
-
-def _indptr(folder: Path, name: str, about: Mapping[str, Any]) -> NDArray[np.int64]:
-    return _arrays(folder, f"{name}_ends", about)[1]["indptr"].copy()
-
-
-def _view(folder: Path, name: str, about: Mapping[str, Any]) -> MappedView:
-    """Map one order; its rows lie within its entries."""
-    indptr = _indptr(folder, name, about)
-    mapping, arrays = _arrays(folder, name, about)
-    if arrays.keys() - {"weights"} != {"indices", "values"} or len({array.size for array in arrays.values()}) > 1:
-        raise InvariantError(f"{name}.arrow has other columns, or not the same number of rows in each")
-    check_indptr(f"{name}_ends", indptr, arrays["indices"].size)
-    offsets = {part: offset for part, (offset, _) in about["files"][name]["arrays"].items()}
-    return MappedView(
-        indptr, **({"weights": np.empty(0)} | arrays), path=folder / f"{name}.arrow", mapping=mapping, offsets=offsets
-    )
-
-
-def _check(view: View, n_partners: int, *, numbers: bool) -> None:
-    """Check the indices, since kernels do not look at bounds, and the `numbers` where digests are compared."""
-    for first, last in view.blocks():
-        part = slice(int(view.indptr[first]), int(view.indptr[last]))
-        check_indices("indices", view.indptr[first : last + 1] - view.indptr[first], view.indices[part], n_partners)
-        if numbers:
-            check_between("values", view.values[part], 0.0, 1.0)
-            check_between("weights", view.weights[part], LEAST_WEIGHT, LARGEST_WEIGHT)
-        view.forget(first, last)
+            raise InvariantError(f"{path.name} is not aligned")
+        arrays[name] = np.frombuffer(mapping, _TYPES[name], count, offset)
+    ids = Vocabulary.from_arrays("", {f"_{name}": array for name, array in arrays.items()})
+    parts = {name: arrays[name] for name in ("indices", "values", "weights")}
+    offsets = {name: said["arrays"][name][0] for name in parts if name in said["arrays"]}
+    return ids, MappedView(arrays["indptr"].copy(), **parts, path=path, mapping=mapping, offsets=offsets)

@@ -37,7 +37,7 @@ from kolmogorov.data.scale import Extent
 from kolmogorov.data.sources import Source, sources_of
 from kolmogorov.data.told import Provenance, Reading, points_of
 from kolmogorov.data.values import Notation, UnreadableError, ValueColumn, looks_like_number, numbers_of
-from kolmogorov.data.view import Entries, nothing_there
+from kolmogorov.data.view import nothing_there
 from kolmogorov.data.vocabulary import IdColumn, Vocabulary
 from kolmogorov.errors import DataError, ParameterError
 
@@ -167,7 +167,7 @@ def pack(source: Any, out: str | os.PathLike[str], **options: Any) -> Observatio
     else:
         table = read_as_told(source, told)
     check_any(table, "to pack")
-    write_table(out, table.users, table.items, table.rows, table.scale, table.source)
+    write_table(out, table)
     return Observations.open(out, verify=False)
 
 
@@ -343,9 +343,8 @@ def _gathered(sources: Sequence[Source], told: Reading) -> Observations:
     titles = {text: part.titles[key] for part in parts for text, key in items.texts.items() if key in part.titles}
     (user_ids, own), (item_ids, partner) = (side.finish(sides.pop(0)) for side in (users, items))
     scale = told.scale_between(extent)
-    entries = Entries(own, partner, scale.probability(ratings), weights)
-    named = Vocabulary(user_ids), Vocabulary(item_ids)
-    found = Observations.assembled(*named, entries, scale, told.merging, place)
+    named = Vocabulary(user_ids), own, Vocabulary(item_ids), partner
+    found = Observations.assembled(*named, scale.probability(ratings), weights, scale, told.merging, place)
 
     meanings = {word: number for column in columns for word, number in column.words.items()}
     decimal = next((column.decimal for column in columns if column.decimal), "")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,26 +39,19 @@ class View:
         # Arrays that come from another process are made read-only again, as kernels are compiled for.
         return View, (self.indptr, self.indices, self.values, self.weights)
 
-    def cut(self, first: int, last: int) -> View:
-        """Return a copy of some rows as a view of their own."""
-        part = slice(self.indptr[first], self.indptr[last])
-        weights = self.weights[part].copy() if self.weights.size else self.weights
-        indptr = self.indptr[first : last + 1] - self.indptr[first]
-        return View(indptr, self.indices[part].copy(), self.values[part].copy(), weights)
-
     def picked(self, rows: NDArray[np.int64]) -> View:
         """Return a copy of some rows, in the order given, as a view of their own."""
         counts = self.counts[rows]
-        indptr = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
-        entries = np.arange(indptr[-1]) + np.repeat(self.indptr[rows] - indptr[:-1], counts)
-        weights = self.weights[entries] if self.weights.size else self.weights
-        return View(indptr, self.indices[entries], self.values[entries], weights)
+        indptr = ends_of(counts)
+        return self._taken(indptr, np.arange(indptr[-1]) + np.repeat(self.indptr[rows] - indptr[:-1], counts))
 
     def chosen(self, mask: NDArray[np.bool_]) -> View:
         """Return the chosen entries, in the same rows."""
-        kept = np.concatenate(([0], np.cumsum(mask, dtype=np.int64)))
-        weights = self.weights[mask] if self.weights.size else self.weights
-        return View(kept[self.indptr], self.indices[mask], self.values[mask], weights)
+        return self._taken(ends_of(mask)[self.indptr], mask)
+
+    def _taken(self, indptr: NDArray[np.int64], entries: NDArray[Any]) -> View:
+        weights = self.weights[entries] if self.weights.size else self.weights
+        return View(indptr, self.indices[entries], self.values[entries], weights)
 
     def with_values(self, values: Floats) -> View:
         """Return the same entries with other values."""
@@ -70,8 +63,13 @@ class View:
         return np.diff(self.indptr)
 
     def blocks(self, entries: int | None = None) -> Iterator[tuple[int, int]]:
-        """Yield ranges of rows (first, last) that together are all rows, with about so many entries each."""
-        return row_blocks(self.indptr, BLOCK if entries is None else entries)
+        """Yield ranges of rows (first, last) that together are all rows, with at most so many entries, or one row."""
+        first, n_rows, entries = 0, self.indptr.size - 1, BLOCK if entries is None else entries
+        while first < n_rows:
+            last = int(np.searchsorted(self.indptr, self.indptr[first] + entries, side="right")) - 1
+            last = min(max(last, first + 1), n_rows)
+            yield first, last
+            first = last
 
     def owners(self, first: int, last: int) -> NDArray[np.int32]:
         """Return the row number of each entry of some rows."""
@@ -80,11 +78,8 @@ class View:
     def forget(self, first: int, last: int) -> None:
         """Give back the memory behind the entries of some rows, where it is only mapped."""
 
-    def seen_partners(self, n_partners: int) -> NDArray[np.bool_]:
-        """Tell which partners have entries."""
-        present = np.zeros(n_partners, dtype=bool)
-        present[self.indices] = True
-        return present
+    def check_intact(self) -> None:
+        """Raise where the entries are in a file that has changed its size since it was opened."""
 
     def extent(self) -> tuple[float, float] | None:
         """Return the smallest and the largest value, found block by block, or None where there are none."""
@@ -96,7 +91,6 @@ class View:
         return all(bool(((values == 0.0) | (values == 1.0)).all()) for values in self._value_blocks())
 
     def _value_blocks(self) -> Iterator[Floats]:
-        """Yield the values block by block; what was only mapped is let go again."""
         for first, last in self.blocks():
             yield self.values[self.indptr[first] : self.indptr[last]]
             self.forget(first, last)
@@ -111,18 +105,21 @@ class View:
             self.forget(first, last)
         return [digest.digest() for digest in found]
 
-    def check_intact(self) -> None:
-        """Raise where the entries are in a file that has changed its size since it was opened."""
-
     def validate(self, n_rows: int, n_partners: int) -> None:
-        """Raise `InvariantError` where the arrays do not form observations of so many rows and partners."""
+        """Raise `InvariantError` where the arrays do not form observations of so many rows and partners.
+
+        Compiled code does not look at bounds.
+        """
         check_array("indptr", self.indptr, np.int64, (n_rows + 1,))
         check_indptr("indptr", self.indptr, self.indices.size)
-        check_indices("indices", self.indptr, self.indices, n_partners)
         check_array("values", self.values, np.float64, self.indices.shape)
-        check_between("values", self.values, 0.0, 1.0)
         check_array("weights", self.weights, np.float64, self.indices.shape if self.weights.size else (0,))
-        check_between("weights", self.weights, LEAST_WEIGHT, LARGEST_WEIGHT)
+        for first, last in self.blocks():
+            part = slice(self.indptr[first], self.indptr[last])
+            check_indices("indices", self.indptr[first : last + 1] - part.start, self.indices[part], n_partners)
+            check_between("values", self.values[part], 0.0, 1.0)
+            check_between("weights", self.weights[part], LEAST_WEIGHT, LARGEST_WEIGHT)
+            self.forget(first, last)
 
     @property
     def nbytes(self) -> int:
@@ -130,104 +127,87 @@ class View:
         return self.indptr.nbytes + self.indices.nbytes + self.values.nbytes + self.weights.nbytes
 
 
-def row_blocks(indptr: NDArray[np.int64], entries: int) -> Iterator[tuple[int, int]]:
-    """Yield ranges of rows with at most so many entries, or with one row."""
-    first, n_rows = 0, indptr.size - 1
-    while first < n_rows:
-        last = int(np.searchsorted(indptr, indptr[first] + entries, side="right")) - 1
-        last = min(max(last, first + 1), n_rows)
-        yield first, last
-        first = last
+def ends_of(counts: NDArray[Any]) -> NDArray[np.int64]:
+    """Return where rows begin and end that have so many entries."""
+    return np.concatenate(([0], np.cumsum(counts, dtype=np.int64)))
 
 
-def fingerprint_of(n_users: int, n_items: int, scale: Scale, parts: Sequence[bytes]) -> str:
-    """Digest the shape, the scale and the digests of the four arrays by users."""
-    return hashlib.sha256(f"{n_users} {n_items} {scale.signature}".encode() + b"".join(parts)).hexdigest()
+def fingerprint_of(n_users: int, n_items: int, scale: Scale, rows: View) -> str:
+    """Digest the shape, the scale and the entries by users."""
+    text = f"{n_users} {n_items} {scale.signature}"
+    return hashlib.sha256(text.encode() + b"".join(rows.digests())).hexdigest()
 
 
 def transposed(view: View, n_columns: int) -> View:
     """Order the entries of a view by their partners."""
     order = counting_order(view.indices, n_columns)
-    indptr = np.concatenate(([0], np.cumsum(np.bincount(view.indices, minlength=n_columns)))).astype(np.int64)
-    own = view.owners(0, view.indptr.size - 1)
+    own = view.owners(0, view.indptr.size - 1)[order]
     weights = view.weights[order] if view.weights.size else view.weights
-    return View(indptr, own[order], view.values[order], weights)
+    return View(ends_of(np.bincount(view.indices, minlength=n_columns)), own, view.values[order], weights)
 
 
-Duplicates = Literal["error", "mean", "last"]
-#: Makes the error for two entries, by their positions, that are about the same pair.
-Complaint = Callable[[int, int], DataError]
+def counting_order(codes: NDArray[Any], n_codes: int) -> NDArray[Any]:
+    """Return the stable sorting permutation of integers in [0, n_codes)."""
+    # SciPy's conversion of a matrix with one entry per row from row order to column order is a counting sort in
+    # compiled code, and all that is needed here.
+    from scipy.sparse import csr_array
+
+    index = np.int32 if max(codes.size, n_codes) < 2**31 else np.int64
+    starts = np.arange(codes.size + 1, dtype=index)
+    ones = np.empty(codes.size, dtype=np.int8)
+    table = csr_array((ones, codes.astype(index, copy=False), starts), shape=(codes.size, max(n_codes, 1)))
+    order: NDArray[Any] = table.tocsc().indices
+    return order
 
 
-@dataclass(frozen=True, eq=False)
-class Entries:
-    """Aligned arrays, one element for each observation."""
+def sorted_view(
+    shape: tuple[int, int],
+    own: NDArray[Any],
+    partner: NDArray[Any],
+    values: Floats,
+    weights: Floats,
+    duplicates: str = "error",
+    complain: Callable[[int, int], DataError] | None = None,
+) -> View:
+    """Order entries, one element of each array for each, by both sides in linear time (two stable passes).
 
-    #: Row numbers of the side by which entries are sorted, and of the other side.
-    own: NDArray[Any]
-    partner: NDArray[Any]
-    values: Floats
-    #: Empty where every observation weighs one.
-    weights: Floats
-
-    @classmethod
-    def joined(cls, parts: Iterable[Entries]) -> Entries:
-        """Put entries behind each other."""
-        found = list(parts)
-        if len(found) == 1:
-            return found[0]
-        arrays = ([getattr(part, name) for part in found] for name in ("own", "partner", "values", "weights"))
-        own, partner, values, weights = (np.concatenate(array) for array in arrays)
-        return cls(own, partner, values, weights)
-
-    def dealt(self, heap: NDArray[Any], n_heaps: int) -> Iterator[Entries]:
-        """Yield the entries of each heap, in their order; `heap` gives every entry's."""
-        entries = self.taken(counting_order(heap, n_heaps))
-        ends = np.cumsum(np.bincount(heap, minlength=n_heaps)).tolist()
-        return (entries.taken(slice(first, last)) for first, last in zip([0, *ends[:-1]], ends, strict=True))
-
-    def view(self, n_rows: int) -> View:
-        """Return sorted entries as a view of so many rows."""
-        indptr = np.concatenate(([0], np.cumsum(np.bincount(self.own, minlength=n_rows)))).astype(np.int64)
-        return View(indptr, self.partner, self.values, self.weights)
-
-    def taken(self, chosen: Any) -> Entries:
-        """Return the chosen entries, by mask, slice or position."""
-        weights = self.weights[chosen] if self.weights.size else self.weights
-        return Entries(self.own[chosen], self.partner[chosen], self.values[chosen], weights)
-
-    def sorted(self, n_own: int, n_partner: int, duplicates: Duplicates, complain: Complaint) -> Entries:
-        """Order by both sides in linear time (two stable passes), and merge duplicates or complain about the first."""
-        order = counting_order(self.partner, n_partner)
-        order = order[counting_order(self.own[order], n_own)]
-        entries = self.taken(order)
-        repeats = (entries.own[1:] == entries.own[:-1]) & (entries.partner[1:] == entries.partner[:-1])
-        if not repeats.any():
-            return entries
+    Of several for a pair the "last" one stays, or their "mean" by weights, or `complain` makes the error from the
+    positions of two.
+    """
+    order = counting_order(partner, shape[1])
+    order = order[counting_order(own[order], shape[0])]
+    own, partner, values = own[order], partner[order].astype(np.int32, copy=False), values[order]
+    weights = weights[order] if weights.size else weights
+    repeats = (own[1:] == own[:-1]) & (partner[1:] == partner[:-1])
+    if repeats.any():
         if duplicates == "error":
-            k = int(np.argmax(repeats))
-            raise complain(int(order[k]), int(order[k + 1]))
-        return entries._merged(repeats, duplicates)
+            at = int(np.argmax(repeats))
+            raise complain(int(order[at]), int(order[at + 1])) if complain else DataError("A pair is there twice.")
+        kept = np.append(~repeats, True)
+        if duplicates == "mean":
+            values, total = _averaged(values, weights, np.append(True, ~repeats))
+            weights = total if weights.size else weights
+        else:
+            values, weights = values[kept], weights[kept] if weights.size else weights
+        own, partner = own[kept], partner[kept]
+    return View(ends_of(np.bincount(own, minlength=shape[0])), partner, values, weights)
 
-    def _merged(self, repeats: NDArray[np.bool_], duplicates: Duplicates) -> Entries:
-        first = np.concatenate(([True], ~repeats))
-        if duplicates == "last":
-            return self.taken(np.concatenate((~repeats, [True])))
-        starts = np.flatnonzero(first)
-        mass = self.weights if self.weights.size else np.ones(self.values.size)
-        total = np.add.reduceat(mass, starts)
-        if self.weights.size and (wrong := outside_weight_bounds(total)).any():
-            raise DataError(
-                f"The weights of one repeated pair add up to {total[np.argmax(wrong)]:g}; {ACCEPTED_WEIGHTS}. "
-                "Make all weights smaller by the same factor."
-            )
-        # The mean of equal numbers may leave [0, 1] by rounding.
-        mean = np.clip(np.add.reduceat(mass * self.values, starts) / total, 0.0, 1.0)
-        # What came once stays as it is, to the last bit.
-        alone = np.diff(np.append(starts, self.values.size)) == 1
-        mean[alone] = self.values[starts[alone]]
-        weights = total if self.weights.size else self.weights
-        return Entries(self.own[first], self.partner[first], mean, weights)
+
+def _averaged(values: Floats, weights: Floats, first: NDArray[np.bool_]) -> tuple[Floats, Floats]:
+    """Return the means of runs that begin where told, and their total weights."""
+    starts = np.flatnonzero(first)
+    mass = weights if weights.size else np.ones(values.size)
+    total = np.add.reduceat(mass, starts)
+    if weights.size and (wrong := outside_weight_bounds(total)).any():
+        raise DataError(
+            f"The weights of one repeated pair add up to {total[np.argmax(wrong)]:g}; {ACCEPTED_WEIGHTS}. "
+            "Make all weights smaller by the same factor."
+        )
+    # The mean of equal numbers may leave [0, 1] by rounding; what came once stays as it is, to the last bit.
+    mean = np.clip(np.add.reduceat(mass * values, starts) / total, 0.0, 1.0)
+    alone = np.diff(np.append(starts, values.size)) == 1
+    mean[alone] = values[starts[alone]]
+    return mean, total
 
 
 def duplicate(user: Any, item: Any, first: str, second: str) -> DataError:
@@ -242,19 +222,3 @@ def duplicate(user: Any, item: Any, first: str, second: str) -> DataError:
 def nothing_there(purpose: str) -> DataError:
     """Word the error for a table without entries."""
     return DataError(f"There are no observations {purpose}; at least one (user, item, value) is needed.")
-
-
-def counting_order(codes: NDArray[Any], n_codes: int) -> NDArray[Any]:
-    """Return the stable sorting permutation of integers in [0, n_codes)."""
-    # SciPy's conversion of a matrix with one entry per row from row order to column order is a counting sort in
-    # compiled code, and all that is needed here.
-    from scipy.sparse import csr_array
-
-    index = np.int32 if max(codes.size, n_codes) < 2**31 else np.int64
-    starts = np.arange(codes.size + 1, dtype=index)
-    table = csr_array(
-        (np.empty(codes.size, dtype=np.int8), codes.astype(index, copy=False), starts),
-        shape=(codes.size, max(n_codes, 1)),
-    )
-    order: NDArray[Any] = table.tocsc().indices
-    return order

@@ -22,12 +22,14 @@ from kolmogorov.errors import DataError, UnknownIdError
 _MOST_TEXTS, _MOST_COMPARED = 1_000_000, 3_000
 #: Tells a whole number as it is usually written.
 is_whole = re.compile(r"0|-?[1-9][0-9]{0,17}").fullmatch
+#: Halves of characters: no file and no answer of a server can hold them.
+_has_half = re.compile("[\ud800-\udfff]").search
 
 
 def id_text(cell: Any) -> str | None:
     """Return an id as text, or None where it cannot be one."""
     if isinstance(cell, str):
-        return cell.strip()
+        return None if _has_half(cell) else cell.strip()
     if isinstance(cell, (float, np.floating)):
         number = float(cell)
         return str(int(number)) if number.is_integer() and abs(number) <= 2.0**53 else None
@@ -159,7 +161,7 @@ class Vocabulary:
         self.ids: Ids = _objects(ids)
         self.labels: NDArray[Any] | None = None
         if labels is not None:
-            self.labels = _objects(str(label) for label in labels)
+            self.labels = _objects(str(label).encode(errors="replace").decode() for label in labels)
             if len(self.labels) != len(self.ids):
                 raise DataError(f"There are {len(self.ids)} ids but {len(self.labels)} labels.")
 
@@ -292,7 +294,7 @@ def _objects(texts: Iterable[str]) -> NDArray[Any]:
 
 
 def _bytes_of(name: str, texts: NDArray[Any]) -> dict[str, NDArray[Any]]:
-    encoded = [text.encode("utf-8", "surrogatepass") for text in texts.tolist()]
+    encoded = [text.encode() for text in texts.tolist()]
     ends = np.cumsum([len(text) for text in encoded], dtype=np.int64)
     return {f"{name}_ends": ends, f"{name}_bytes": np.frombuffer(b"".join(encoded), dtype=np.uint8)}
 
@@ -302,4 +304,4 @@ def _texts_of(name: str, arrays: Mapping[str, NDArray[Any]]) -> list[str]:
     starts = [0, *ends[:-1]]
     if any(end < start for start, end in zip(starts, ends, strict=True)) or (ends[-1] if ends else 0) != len(content):
         raise ValueError("its texts do not belong together")
-    return [content[a:b].decode("utf-8", "surrogatepass") for a, b in zip(starts, ends, strict=True)]
+    return [content[a:b].decode() for a, b in zip(starts, ends, strict=True)]

@@ -22,7 +22,7 @@ from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data import Observations, Vocabulary
 from kolmogorov.data.attributes import Newcomers
 from kolmogorov.data.changes import Change, with_ids
-from kolmogorov.data.view import Entries, View, duplicate
+from kolmogorov.data.view import View, sorted_view
 from kolmogorov.descent.engine import solved_rows
 from kolmogorov.descent.fitted import Fitted, Pull
 from kolmogorov.descent.problem import ITEM_SIDE, USER_SIDE, Partners, Problem
@@ -174,11 +174,11 @@ def moved(fitted: Fitted, change: Change, problem: Problem, unobserved: float, n
         return lambda factors: solved(view, factors, *given)
 
     users, items = change.touched_users, change.touched_items
-    before = _view(change.entries_before("users", users), users.size, after.n_items)
+    before = sorted_view((users.size, after.n_items), *change.entries_before("users", users))
     known = np.append(fitted.user_known, False)[change.users[users]]
     given = theta[users], known, fitted.user_pull, problem.user_solver, USER_SIDE
     moved_users = mover(after.rows.picked(users), before, *given)
-    before = _view(change.entries_before("items", items), items.size, after.n_users)
+    before = sorted_view((items.size, after.n_users), *change.entries_before("items", items))
     known = np.append(fitted.item_known, False)[change.items[items]]
     given = psi[items], known, fitted.item_pull, problem.item_solver, ITEM_SIDE
     moved_items = mover(after.columns.picked(items), before, *given)
@@ -188,13 +188,6 @@ def moved(fitted: Fitted, change: Change, problem: Problem, unobserved: float, n
         theta[users] = moved_users(psi)
     psi = psi.astype(fitted.psi.dtype)
     return replace(found, theta=theta, psi=psi, n_changed=fitted.n_changed + change.n_entries).checked()
-
-
-def _view(entries: tuple[Rows, Rows, Floats, Floats], n_rows: int, n_partners: int) -> View:
-    own, partner, values, weights = entries
-    given = Entries(own.astype(np.int32), partner.astype(np.int32), values, weights)
-    ordered = given.sorted(n_rows, n_partners, "error", lambda a, b: duplicate("?", "?", str(a), str(b)))
-    return ordered.view(n_rows)
 
 
 # --- rows that attributes place ---------------------------------------------------------------------------------------

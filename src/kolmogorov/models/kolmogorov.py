@@ -27,7 +27,7 @@ from kolmogorov._support.validation import (
     real,
 )
 from kolmogorov.cluster.dask import Dask
-from kolmogorov.data.attributes import NOTHING_KNOWN, Newcomers, TableAttributes
+from kolmogorov.data.attributes import Newcomers, TableAttributes
 from kolmogorov.data.changes import Change
 from kolmogorov.data.observations import Observations, check_trainable, liked
 from kolmogorov.data.view import View
@@ -359,7 +359,7 @@ class KolmogorovModel(EventModel):
         )
 
     def _drawn(
-        self, table: Observations, execution: Execution, keep_interrupted: bool, known: TableAttributes = NOTHING_KNOWN
+        self, table: Observations, execution: Execution, keep_interrupted: bool, known: TableAttributes
     ) -> tuple[Posterior | AveragedDescents, bool]:
         """Draw; return the draws, and whether Ctrl-C ended them early. Where only yes is recorded descents do it."""
         table.rows.check_intact()

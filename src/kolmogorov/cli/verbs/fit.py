@@ -159,9 +159,9 @@ def command(
       zcat votes.tsv.gz | kolmogorov fit - -o votes.km
     """
     from kolmogorov._support.progress import silence
+    from kolmogorov._support.validation import between, check_parameters
     from kolmogorov.cli.display import console
     from kolmogorov.cli.models import unfitted_model
-    from kolmogorov.data.observations import check_share
 
     if output == "-":
         raise click.UsageError("A model is written to a file, not to standard output.")
@@ -181,7 +181,7 @@ def command(
         model = unfitted_model(options, n_events=events, random_state=seed, n_jobs=jobs, execution=execution)
         model._check_parameters()
         if test_size is not None:
-            check_share(test_size)
+            check_parameters("fit", {"test_size": test_size}, {"test_size": between(0.0, 1.0)})
         train, test = _tables(data, model, test_size, options, say)
         beside = read_attribute_files(train, options, say)
         say.print(_choice(model, train, options["bayes"] is None))
