@@ -18,7 +18,7 @@ from kolmogorov._support.optional import installed
 from kolmogorov._support.threads import one_blas_thread
 from kolmogorov.errors import DataError
 from kolmogorov.solvers import bqp, resolve
-from kolmogorov.solvers.problems import BinaryQP
+from kolmogorov.solvers.bqp import BinaryQP
 from kolmogorov.solvers.rows import normal_equations
 
 SIZES = (4, 8, 12, 16, 20, 50, 100)

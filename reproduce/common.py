@@ -103,7 +103,7 @@ def solver(label: str, **changes: Any) -> Any:
     if name in ("gd", "enhanced_gd"):
         options |= NEAREST
     if name == "dmo":
-        options = {"max_nodes": 3_000_000, "time_limit": 20.0}
+        options = {"max_nodes": 3_000_000}
     return solvers.resolve("binary", name, **{**options, **changes})
 
 

@@ -21,8 +21,7 @@ def compared(data: str, size: int, quick: bool) -> list[Row]:
     for label in available(LABELS[3:] if data == "D3" else LABELS):
         if size <= LARGEST.get(label, 100):
             chosen = np.sort(order[: FEW.get((label, size), len(order))])
-            changes = {"thorough": False} if label == "auto" else {}
-            found, seconds = timed(solver(label, **changes), gram[chosen], moment[chosen])
+            found, seconds = timed(solver(label), gram[chosen], moment[chosen])
             values = np.array([solution.value for solution in found])
             best[chosen] = np.minimum(best[chosen], values)
             norms = [solution.gradient_norm for solution in found if solution.gradient_norm is not None]

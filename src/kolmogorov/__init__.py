@@ -25,7 +25,6 @@ _HOMES = {
     "load": "kolmogorov.models.loading",
     "metrics": "kolmogorov.models.metrics",
     "pack": "kolmogorov.data.read",
-    "problems": "kolmogorov.solvers.problems",
     "read_answers": "kolmogorov.data.answers",
     "read_ratings": "kolmogorov.data.read",
     "solvers": "kolmogorov.solvers",

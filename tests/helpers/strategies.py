@@ -5,7 +5,7 @@ from hypothesis import assume
 from hypothesis import strategies as st
 
 from kolmogorov import Observations, datasets
-from kolmogorov.solvers.problems import BinaryQP
+from kolmogorov.solvers.bqp import BinaryQP
 from kolmogorov.solvers.rows import normal_equations
 
 
@@ -27,15 +27,6 @@ def convex_problems(draw, max_size=6):
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     factor = rng.normal(size=(size, draw(st.integers(1, size + 2))))
     return factor @ factor.T, rng.normal(size=size) * draw(st.sampled_from([0.0, 1.0, 5.0]))
-
-
-@st.composite
-def ridge_problems(draw, max_size=6):
-    """(gram, moment) that has a minimum without limits: definite, or singular with a moment in its range."""
-    gram, moment = draw(convex_problems(max_size=max_size))
-    if draw(st.booleans()):
-        return gram + 0.5 * np.eye(len(moment)), moment
-    return gram, gram @ moment
 
 
 @st.composite

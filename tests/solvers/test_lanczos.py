@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 import naive
 from helpers.strategies import toy_problems
 from kolmogorov.solvers import bqp
+from kolmogorov.solvers.bqp import Status
 from kolmogorov.solvers.lanczos import ritz_pairs, threshold, tridiagonalise
-from kolmogorov.solvers.problems import Status
 
 #: Kernels that few need take longest to compile.
 pytestmark = pytest.mark.long("solvers beside the usual")

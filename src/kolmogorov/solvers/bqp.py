@@ -1,4 +1,4 @@
-"""Binary quadratic programs on their own: minimise x^T S x - 2 x^T v over {0,1}^D, for any real symmetric S.
+"""The paper's BQP on its own: minimise x^T S x - 2 x^T v over {0,1}^D, for any real symmetric S.
 
 Examples
 --------
@@ -12,9 +12,8 @@ from __future__ import annotations
 
 import os
 import time
-import zipfile
-import zlib
-from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
 from typing import Any
 
@@ -26,30 +25,159 @@ from kolmogorov._support.seeds import base_seed, row_seeds
 from kolmogorov._support.threads import one_blas_thread
 from kolmogorov._support.typing import Floats
 from kolmogorov.errors import DataError, FileFormatError
-from kolmogorov.solvers.contract import Batch, RowSolver
-from kolmogorov.solvers.problems import (
-    MOST_VARIABLES,
-    BinaryQP,
-    QuadraticProgram,
-    Solution,
-    Status,
-    check_points,
-    first_point,
-    real_array,
-    row_count,
-)
-from kolmogorov.solvers.registry import resolve, usual
+from kolmogorov.solvers.contract import Known, RowSolver
+from kolmogorov.solvers.registry import resolve
 from kolmogorov.solvers.stopping import interruptible
 
 __all__ = ["BinaryQP", "Solution", "Status", "from_dimod", "read", "solve", "solve_many"]
 
-# Up to this many variables every solver ends in milliseconds (benchmarks/solvers.py), and a thread to interrupt would
-# be the larger part.
-_MOMENTARY = 16
+#: A dense matrix of this size takes 800 MB.
+_MOST_VARIABLES = 10_000
+#: What no sum over the entries may exceed: its square is still a number, and the solvers square.
+_LARGEST_SUM = 1e100
+#: What `auto` does for a problem on its own, which deserves more work than one of thousands in a sweep: all points take
+#: a tenth of a second, and the descents find the optimum of every instance that `benchmarks/solvers.py` looks at.
+_THOROUGH = {"exact_up_to": 24, "n_starts": 100}
+
+
+# --- problems and answers ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class BinaryQP:
+    """Minimise x^T gram x - 2 x^T moment + offset over x in {0,1}^D.
+
+    Parameters
+    ----------
+    gram : array-like or sparse matrix of shape (D, D)
+        Real and symmetric, definite or not. D is at most 10,000, and entries are at most 1e100 / D^2.
+    moment : array-like of shape (D,)
+    offset : float
+        A constant, for problems that come with one.
+
+    Examples
+    --------
+    >>> BinaryQP([[2.0, 1.0], [1.0, 1.0]], [0.5, 1.0]).value([0, 1])
+    -1.0
+    """
+
+    gram: Floats
+    moment: Floats
+    offset: float = 0.0
+
+    def __post_init__(self) -> None:
+        gram, moment = _numbers(self.gram, "gram", 2), _numbers(self.moment, "moment", 1).copy()
+        offset = float(_numbers(self.offset, "offset", 0))
+        if gram.shape != (moment.size, moment.size) or moment.size == 0:
+            raise DataError(
+                f"'gram' must be square with one row per entry of 'moment', got shapes {gram.shape} and {moment.shape}."
+            )
+        largest, limit = np.abs(gram).max(), _LARGEST_SUM / moment.size**2
+        if max(largest, np.abs(moment).max(), abs(offset)) > limit:
+            raise DataError(
+                f"With {moment.size} variable(s) numbers up to {limit:.3g} can be computed with. Divide gram, moment "
+                "and offset by a common factor: the best point stays the same."
+            )
+        apart = np.abs(gram - gram.T)
+        if apart.max() > 1e-9 * largest:
+            i, j = np.unravel_index(int(apart.argmax()), apart.shape)
+            raise DataError(
+                f"'gram' must be symmetric, but entry ({i}, {j}) is {gram[i, j]:g} and ({j}, {i}) is {gram[j, i]:g}. "
+                "Pass (S + S.T) / 2, which has the same values."
+            )
+        vars(self).update(gram=(gram + gram.T) / 2, moment=moment, offset=offset)
+
+    @property
+    def size(self) -> int:
+        """Number of variables."""
+        return self.moment.size
+
+    def value(self, x: ArrayLike) -> float:
+        """Return the value at a point."""
+        point = _numbers(x, "x", 1)
+        if point.shape != (self.size,):
+            raise DataError(f"'x' must have shape ({self.size},), got {point.shape}.")
+        return float(point @ self.gram @ point - 2.0 * (point @ self.moment) + self.offset)
+
+
+class Status(Enum):
+    """How much is known about a solution."""
+
+    OPTIMAL = "optimal"  #: proved
+    FEASIBLE = "feasible"  #: no proof that it is the best
+    ITERATION_LIMIT = "iteration_limit"  #: stopped before the solver's own criterion was met
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """A solved problem.
+
+    Attributes
+    ----------
+    x : ndarray of shape (D,)
+    value : float
+        The problem's value at `x`.
+    lower_bound : float or None
+        No point has a value below this, where the solver can tell.
+    status : Status
+    seconds : float
+    iterations : int or None
+        Those of the method; points, descents or boxes where it looks at such.
+    n_evd, n_lanczos : int or None
+        Eigendecompositions that the method made, those of line searches included: full ones, and Lanczos runs. The one
+        from which `lower_bound` and `gradient_norm` are taken at the end is not among them.
+    gradient_norm : float or None
+        Norm of the dual's gradient at the end, from a full EVD.
+    phases : dict or None
+        Iterations of the enhanced gradient descent in its phases I-A, I-B, II-A, II-B.
+    dual : ndarray of shape (D + 1,) or None
+        Final dual variables.
+    trace, dual_trace : ndarray or None
+        With the option ``trace=True``: the dual value and the dual point at the start and after every iteration.
+    """
+
+    x: Floats
+    value: float
+    lower_bound: float | None
+    status: Status
+    seconds: float
+    iterations: int | None = None
+    n_evd: int | None = None
+    n_lanczos: int | None = None
+    gradient_norm: float | None = None
+    phases: dict[str, int] | None = None
+    dual: Floats | None = None
+    trace: Floats | None = None
+    dual_trace: Floats | None = None
+
+    @property
+    def gap(self) -> float | None:
+        """Value minus lower bound, where there is a bound."""
+        return None if self.lower_bound is None else self.value - self.lower_bound
+
+
+def _numbers(values: Any, name: str, ndim: int) -> Floats:
+    """Return an array as float64, or say what is wrong with it."""
+    if max(getattr(values, "shape", ()), default=0) > _MOST_VARIABLES:  # before a sparse matrix becomes dense
+        raise DataError(f"A problem may have at most {_MOST_VARIABLES:,} variables: its matrix is dense.")
+    if hasattr(values, "toarray"):
+        values = values.toarray()
+    try:
+        real = not np.iscomplexobj(values)
+        array = np.ascontiguousarray(values, dtype=np.float64).reshape(np.shape(values)) if real else None
+    except (TypeError, ValueError, OverflowError):
+        array = None
+    if array is None or array.ndim != ndim or not np.isfinite(array).all():
+        found = "" if array is None or array.ndim == ndim else f", got one of {array.ndim}"
+        raise DataError(f"'{name}' must be an array of finite real numbers with {ndim} dimension(s){found}.")
+    return array
+
+
+# --- solving ----------------------------------------------------------------------------------------------------------
 
 
 def solve(
-    S: ArrayLike | QuadraticProgram,
+    S: ArrayLike | BinaryQP,
     v: ArrayLike | None = None,
     *,
     solver: str | RowSolver = "auto",
@@ -57,18 +185,18 @@ def solve(
     random_state: Any = 0,
     **options: Any,
 ) -> Solution:
-    """Minimise x^T S x - 2 x^T v over x in {0,1}^D, or solve a problem of `kolmogorov.problems` over another set.
+    """Minimise x^T S x - 2 x^T v over x in {0,1}^D.
 
     Parameters
     ----------
-    S : array-like of shape (D, D) or problem
-        Real and symmetric, definite or not; dense or sparse. Numbers of size up to 1e100 / D^2 are accepted.
+    S : array-like of shape (D, D) or BinaryQP
+        Real and symmetric, definite or not; dense or sparse.
     v : array-like of shape (D,), optional
         Zero by default; not given with a problem, which has its own.
     solver : str or solver object
         `kolmogorov.solvers.names("binary")` lists them; `docs/solvers.md` says which when.
     start : array-like of shape (D,), optional
-        A point of the set for the solvers that start from one.
+        A point for the solvers that start from one.
     random_state : int, Generator or None
         Seed of the solvers that draw random numbers.
     **options
@@ -79,13 +207,12 @@ def solve(
     >>> solve([[2.0, 1.0], [1.0, 1.0]], [0.5, 1.0], solver="enhanced_gd", gamma=100).x.tolist()
     [0.0, 1.0]
     """
-    if not isinstance(S, QuadraticProgram):
-        problem: QuadraticProgram = BinaryQP(S, np.zeros(row_count(S)) if v is None else v)
-    elif v is None:
-        problem = S
-    else:
-        raise DataError(f"A {type(S).__name__} has its own moment; 'v' goes with a matrix.")
-    return _solved([problem], solver, options, None if start is None else [start], random_state)[0]
+    if isinstance(S, BinaryQP) and v is not None:
+        raise DataError("A BinaryQP has its own moment; 'v' goes with a matrix.")
+    if not isinstance(S, BinaryQP):
+        gram = _numbers(S, "gram", 2)
+        S = BinaryQP(gram, np.zeros(len(gram)) if v is None else _numbers(v, "moment", 1))
+    return _solutions([S], solver, options, None if start is None else [start], random_state)[0]
 
 
 def solve_many(
@@ -111,153 +238,91 @@ def solve_many(
     Returns
     -------
     list of Solution
-        Each as `solve` returns it, but for `seconds`, which is the n-th part of those of the call.
+        What `solve` would return for each; `seconds` is an equal share of the time of the call.
 
     Examples
     --------
-    >>> many = solve_many([[2.0, 1.0], [1.0, 1.0]], [[0.5, 1.0], [2.0, 0.0]])
-    >>> [solution.x.tolist() for solution in many]
+    >>> [solution.x.tolist() for solution in solve_many([[2.0, 1.0], [1.0, 1.0]], [[0.5, 1.0], [3.0, 0.0]])]
     [[0.0, 1.0], [1.0, 0.0]]
     """
-    moments, matrices = real_array(v, "v", ndim=2), real_array(S, "S", ndim=3 if np.ndim(S) == 3 else 2)
-    n = len(moments)
-    if matrices.ndim == 3 and len(matrices) != n:
-        raise DataError(f"'S' must be one matrix, or one for each of the {n} rows of 'v', got {len(matrices)}.")
-    starts = None if start is None else list(real_array(start, "start", ndim=2))
-    if starts is not None and len(starts) != n:
-        raise DataError(f"'start' must have a row for each of the {n} rows of 'v', got {len(starts)}.")
-    if n == 0:
-        return []
-    problems = [BinaryQP(matrices if matrices.ndim == 2 else matrices[row], moments[row]) for row in range(n)]
-    return _solved(problems, solver, options, starts, random_state)
+    grams, moments = np.asarray(S), _numbers(v, "v", 2)
+    if grams.ndim != 3:
+        grams = np.broadcast_to(grams, (len(moments), *grams.shape))
+    if len(grams) != len(moments):
+        raise DataError(f"'S' must be one matrix, or one for each of the {len(moments)} rows of 'v', got {len(grams)}.")
+    problems = [BinaryQP(gram, moment) for gram, moment in zip(grams, moments, strict=True)]
+    return _solutions(problems, solver, options, start, random_state) if problems else []
 
 
-def _solved(
-    problems: Sequence[QuadraticProgram],
-    solver: str | RowSolver,
-    options: dict[str, Any],
-    starts: Sequence[ArrayLike] | None,
-    random_state: Any,
+def _solutions(
+    problems: list[BinaryQP], solver: Any, options: dict[str, Any], start: Any, random_state: Any
 ) -> list[Solution]:
-    """Solve problems of one family and size; bounds are computed when the clock has stopped."""
-    n, size, family = len(problems), problems[0].size, problems[0].family
-    if solver != "auto":
-        method = resolve(family, solver, **options)
-    elif family == "binary":  # A problem on its own deserves more work than one of thousands in a sweep.
-        method = resolve(family, solver, **{"thorough": True, **options})
-    else:
-        method = resolve(family, usual(family, size).name, **options)
+    """Solve problems of one size; bounds are computed when the clock has stopped."""
+    n, size = len(problems), problems[0].size
+    method = resolve("binary", solver, **{**_THOROUGH, **options} if solver == "auto" else options)
     method.check_size(size)
-    points = [first_point(family, size)] * n if starts is None else [_start(point, family, size) for point in starts]
+    points = np.zeros((n, size)) if start is None else _numbers(start, "start", 2).copy()
+    if points.shape != (n, size) or not ((points == 0.0) | (points == 1.0)).all():
+        raise DataError(f"'start' must hold only 0 and 1, a row of {size} for each of {n} problem(s).")
     seeds = row_seeds(base_seed(random_state), 0, 0, np.zeros(n, dtype=np.int64))
 
-    def work() -> tuple[Batch, dict[str, Any], float]:
+    def work() -> tuple[Floats, Known, float]:
         began = time.perf_counter()
-        # Kernels would be compiled again for arrays that are read-only, for half a minute: copies are not.
-        gram, moment = (np.stack([getattr(problem, name) for problem in problems]) for name in ("gram", "moment"))
-        batch = method._solved(gram, moment, np.stack(points), seeds)
+        gram = np.stack([problem.gram for problem in problems])
+        moment = np.stack([problem.moment for problem in problems])
+        x, known = method._solved(gram, moment, points, seeds)
         seconds = time.perf_counter() - began
-        return batch, batch.more(), seconds
+        return x, method._judged(gram, moment, known), seconds
 
     # Here and not in the thread that works: threadpoolctl obeys the thread alone that asked first.
     with one_blas_thread():
-        batch, known, seconds = work() if size <= _MOMENTARY and n == 1 else interruptible(work)
-    if not np.isfinite(batch.x).all():
-        raise DataError(
-            f"Solver '{method.name}' found no finite solution: the entries of this problem differ by too many "
-            "orders of magnitude. Rescale the variables, or add a ridge to the diagonal of 'gram'."
-        )
-    return [_solution(problem, batch.x[k], known, k, seconds / n) for k, problem in enumerate(problems)]
+        x, known, seconds = interruptible(work)
+    rows = [{name: column[k] for name, column in known.items()} for k in range(n)]
+    return [_solution(*one, seconds / n) for one in zip(problems, x, rows, strict=True)]
 
 
-def _start(start: ArrayLike, family: str, size: int) -> Floats:
-    try:
-        point = real_array(start, "start", ndim=1)
-    except DataError:
-        raise DataError("'start' must be an array of numbers, one per variable, all of them finite.") from None
-    if point.shape != (size,):
-        raise DataError(f"'start' must have shape ({size},), got {point.shape}.")
-    check_points(family, point, "'start'")
-    return point
-
-
-def _solution(problem: QuadraticProgram, x: Floats, known: dict[str, Any], row: int, seconds: float) -> Solution:
+def _solution(problem: BinaryQP, x: Floats, known: Known, seconds: float) -> Solution:
     """Return what is known about a row, as the answer to its problem."""
-    own = {name: column[row] for name, column in known.items()}
-    own = {name: entry.item() if isinstance(entry, np.generic) else entry for name, entry in own.items()}
-    ended, proved = own.pop("converged", True), own.pop("proved", False)
-    bound = own.pop("lower_bound", None)
-    return Solution(
-        x=x,
-        value=problem.value(x),
-        lower_bound=None if bound is None else bound + problem.offset,
-        status=Status.ITERATION_LIMIT if not ended else Status.OPTIMAL if proved else Status.FEASIBLE,
-        seconds=seconds,
-        **own,
-    )
+    own = {name: entry.item() if isinstance(entry, np.generic) else entry for name, entry in known.items()}
+    ended, proved, bound = own.pop("converged", True), own.pop("proved", False), own.pop("lower_bound", None)
+    value = problem.value(x)
+    if proved:
+        # What rounding may have added to the value.
+        bound = value - problem.offset - 2.0**-50 * (2.0 * np.abs(problem.moment).sum() + np.abs(problem.gram).sum())
+    status = Status.ITERATION_LIMIT if not ended else Status.OPTIMAL if proved else Status.FEASIBLE
+    return Solution(x, value, None if bound is None else bound + problem.offset, status, seconds, **own)
+
+
+# --- problems from elsewhere ------------------------------------------------------------------------------------------
 
 
 def read(path: str | os.PathLike[str]) -> BinaryQP:
-    """Read a problem: ``.npz`` with arrays S, v and offset, else text in Biq Mac's sparse format.
+    """Read a problem in the sparse text format of Beasley and Biq Mac: minimise x^T Q x.
 
-    In an ``.npz`` v and offset may be missing.
-    The text's first line holds the number of variables and of entries; every further line "i j q" an entry, counted
-    from 1. An off-diagonal line stands for both q_ij and q_ji. The problem is to minimise x^T Q x.
+    The first line holds the number of variables and of entries; every further line "i j q" an entry, counted from 1. An
+    off-diagonal line stands for both q_ij and q_ji.
     """
     try:
-        file = Path(path)
-    except TypeError:
-        raise FileFormatError(f"The path of a file is expected, got {path!r}.") from None
+        lines = Path(path).read_text(encoding="ascii").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise FileFormatError(f"{path} cannot be read: {error}.") from None
+    rows = [(number, text.split()) for number, text in enumerate(lines, start=1) if text.strip()]
+    line, fields = rows[0] if rows else (1, [])
+    wanted = f"two integers, of 1 to {_MOST_VARIABLES:,} variables and of the {len(rows) - 1} entries that follow"
     try:
-        return _read_arrays(file) if file.suffix == ".npz" else _read_sparse(file)
-    except FileNotFoundError:
-        raise FileFormatError(f"There is no file {path}.") from None
-    except OSError as error:
-        raise FileFormatError(f"{path} cannot be read: {error.strerror or error}.") from None
-    except UnicodeDecodeError:
-        raise FileFormatError(f"{path} is not a text file of numbers.") from None
-    except (ValueError, TypeError, EOFError, RuntimeError, MemoryError, zipfile.BadZipFile, zlib.error) as error:
-        raise FileFormatError(f"{path}: {error}") from None
-
-
-def _read_arrays(path: Path) -> BinaryQP:
-    with np.load(path, allow_pickle=False) as content:
-        if "S" not in content.files:
-            raise DataError(f"it must hold an array S (and v), it holds: {', '.join(content.files)}.")
-        matrix = content["S"]
-        moment = content["v"] if "v" in content.files else np.zeros(matrix.shape[:1])
-        return BinaryQP(matrix, moment, content["offset"] if "offset" in content.files else 0.0)
-
-
-def _read_sparse(path: Path) -> BinaryQP:
-    lines = path.read_text(encoding="ascii").splitlines()
-    rows = [(f"line {number}:", line.split()) for number, line in enumerate(lines, start=1) if line.strip()]
-    if not rows:
-        raise DataError("the file is empty.")
-    place, first = rows[0]
-    try:
-        size, entries = (int(field) for field in first)
-    except ValueError:
-        raise DataError(f"{place} expected two integers, got {' '.join(first)!r}.") from None
-    if not 1 <= size <= MOST_VARIABLES:
-        raise DataError(f"{place} expected 1 to {MOST_VARIABLES} variables, got {size}.")
-    if entries != len(rows) - 1:
-        raise DataError(f"{place} announces {entries} entries, {len(rows) - 1} follow.")
-    matrix, seen = np.zeros((size, size)), set()
-    for place, fields in rows[1:]:
-        try:
-            left, right, text = fields
-            i, j, value = int(left), int(right), float(text)
-        except ValueError:
-            raise DataError(f"{place} expected 'i j q', got {' '.join(fields)!r}.") from None
-        if not (1 <= i <= size and 1 <= j <= size):
-            raise DataError(f"{place} indices must lie between 1 and {size}, got {i} and {j}.")
-        if not np.isfinite(value):
-            raise DataError(f"{place} an entry must be finite, got {text}.")
-        if (min(i, j), max(i, j)) in seen:
-            raise DataError(f"{place} entry ({i}, {j}) is a duplicate.")
-        seen.add((min(i, j), max(i, j)))
-        matrix[i - 1, j - 1] = matrix[j - 1, i - 1] = value
+        size, entries = map(int, fields)
+        if not 1 <= size <= _MOST_VARIABLES or entries != len(rows) - 1:
+            raise ValueError
+        matrix, seen = np.zeros((size, size)), set()
+        wanted = f"'i j q' with i and j from 1 to {size}, no pair twice, and q finite"
+        for line, fields in rows[1:]:  # noqa: B007 (an error names it)
+            i, j, q = int(fields[0]), int(fields[1]), float(" ".join(fields[2:]))
+            if not (1 <= i <= size and 1 <= j <= size and np.isfinite(q)) or (i, j) in seen:
+                raise ValueError
+            seen |= {(i, j), (j, i)}
+            matrix[i - 1, j - 1] = matrix[j - 1, i - 1] = q
+    except (ValueError, IndexError):
+        raise FileFormatError(f"{path}, line {line}: expected {wanted}; got {' '.join(fields)!r}.") from None
     return BinaryQP(matrix, np.zeros(size))
 
 
@@ -276,13 +341,10 @@ def from_dimod(bqm: Any) -> BinaryQP:
     dimod = require("dimod", extra="qubo", purpose="from_dimod")
     if not isinstance(bqm, dimod.BinaryQuadraticModel):
         raise DataError(f"Expected a dimod.BinaryQuadraticModel, got {type(bqm).__name__}.")
+    if bqm.num_variables > _MOST_VARIABLES:
+        raise DataError(f"A problem may have at most {_MOST_VARIABLES:,} variables: its matrix is dense.")
     model = bqm.change_vartype("BINARY", inplace=False)
-    position = {variable: k for k, variable in enumerate(model.variables)}
-    if len(position) > MOST_VARIABLES:
-        raise DataError(f"A problem may have at most {MOST_VARIABLES:,} variables, this model has {len(position):,}.")
-    gram = np.zeros((len(position), len(position)))
-    for (left, right), bias in model.quadratic.items():
-        gram[position[left], position[right]] += bias / 2.0
-        gram[position[right], position[left]] += bias / 2.0
-    moment = np.array([-model.linear[variable] / 2.0 for variable in model.variables], dtype=np.float64)
-    return BinaryQP(gram, moment, float(model.offset))
+    linear, (rows, columns, biases), _ = model.to_numpy_vectors(list(model.variables))
+    gram = np.zeros((len(linear), len(linear)))
+    np.add.at(gram, (rows, columns), biases / 2.0)
+    return BinaryQP(gram + gram.T, -np.asarray(linear, dtype=np.float64) / 2.0, float(model.offset))

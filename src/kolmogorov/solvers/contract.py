@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,43 +11,32 @@ import numpy as np
 from kolmogorov._support import validation as must
 from kolmogorov._support.seeds import row_seeds
 from kolmogorov._support.typing import Floats, Seeds
-from kolmogorov.errors import DataError, SolverMismatchError
-from kolmogorov.solvers.problems import check_points
-from kolmogorov.solvers.rows import batch_values
-from kolmogorov.solvers.stopping import stop_cell
+from kolmogorov.errors import SolverMismatchError
 
+#: What is known of a batch beside its points: by the names of `Solution`, and `converged` and `proved` for its status,
+#: an entry for every row.
+Known = dict[str, Any]
+
+#: Solvers that take any number of variables.
 _UNLIMITED = {"simplex": "pairwise", "binary": "local_search", "box": "coordinate", "ridge": "cholesky"}
-# A line search shortens its step by at least this, or it would not come to an end.
-_LEAST_SHRINKING = 0.99
 #: What options must be, by their names: an option of one name is the same in every solver.
 _RULES: dict[str, must.Requirement] = {
     **dict.fromkeys(("n_starts", "n_draws", "max_iter"), must.integer(1, must.MOST_ROUNDS)),
     **dict.fromkeys(("gamma", "step", "a"), must.POSITIVE),
-    **dict.fromkeys(("thorough", "trace", "screened", "initial_step", "reorthogonalised"), must.BOOLEAN),
+    **dict.fromkeys(("trace", "screened", "initial_step", "reorthogonalised"), must.BOOLEAN),
     "tol": must.real(0.0),
-    "time_limit": must.POSITIVE | must.NONE,
     "max_nodes": must.integer(1),
-    "shrink": must.between(0.0, _LEAST_SHRINKING),
+    "exact_up_to": must.integer(0, 30),
+    # A line search that hardly shortens its step would not come to an end.
+    "shrink": must.between(0.0, 0.99),
     "armijo": must.between(0.0, 1.0),
     "initial_dual": must.real(-1e100, 1e100),
     "evd": must.one_of(("full", "lanczos")),
 }
 
 
-@dataclass(frozen=True, eq=False)
-class Batch:
-    """The points that were found for n rows, and a function that says more where somebody asks.
-
-    That more is a dictionary by the names of `Solution`, with an entry for every row, and `converged` and `proved` for
-    its status. A fit does not ask, and no clock runs while bounds are computed.
-    """
-
-    x: Floats
-    more: Callable[[], dict[str, Any]] = dict
-
-
 class RowSolver(ABC):
-    """Solves a batch of small quadratic programs of one family.
+    """Solves a batch of small quadratic programs: minimise x^T gram x - 2 x^T moment over the set of its family.
 
     A solver is a frozen dataclass whose fields are its options, so that it can be compared, printed, stored
     with a model and made from its name. Subclasses implement `_solved` and declare their limits. `cost` is how many
@@ -58,7 +46,6 @@ class RowSolver(ABC):
     name: str
     family: str = "binary"
     max_variables: ClassVar[int | None] = None
-    exact: ClassVar[bool] = False
     cost: ClassVar[int] = 100_000
 
     def __post_init__(self) -> None:
@@ -66,19 +53,21 @@ class RowSolver(ABC):
         own = {name: rule for name, rule in _RULES.items() if name in vars(self)}
         must.check_parameters(f"Solver '{self.name}'", vars(self), own)
         for name in own:
-            kind = type(getattr(type(self), name))
-            if kind is not type(None):
-                vars(self)[name] = kind(vars(self)[name])
+            vars(self)[name] = type(getattr(type(self), name))(vars(self)[name])
 
     @abstractmethod
-    def _solved(self, gram: Floats, moment: Floats, start: Floats, seeds: Seeds) -> Batch:
-        """Solve n problems given as float64 arrays; must not change its arguments."""
+    def _solved(self, gram: Floats, moment: Floats, start: Floats, seeds: Seeds) -> tuple[Floats, Known]:
+        """Solve n problems given as float64 arrays, which must stay as they are; return points and what is known."""
+
+    def _judged(self, gram: Floats, moment: Floats, known: Known) -> Known:
+        """Add what takes a computation of its own, such as bounds: no fit asks for it, and no clock runs."""
+        return known
 
     def solve(self, gram: Floats, moment: Floats, start: Floats, seeds: Seeds | None = None) -> Floats:
         """Solve n problems at once: (gram[n,D,D], moment[n,D], start[n,D], seeds[n]) -> x[n,D]."""
         self.check_size(moment.shape[1])
         seeds = row_seeds(0, 0, 0, np.arange(len(moment))) if seeds is None else seeds
-        return self._solved(gram, moment, start, seeds).x
+        return self._solved(gram, moment, start, seeds)[0]
 
     def nearest(self, point: Floats) -> Floats:
         """Return the feasible point nearest to one that lies between feasible ones."""
@@ -109,49 +98,3 @@ class RowSolver(ABC):
     def option_names(cls) -> list[str]:
         """Return the names of the options."""
         return [field.name for field in fields(cls)]  # type: ignore[arg-type]
-
-
-@dataclass(frozen=True)
-class Certified(RowSolver):
-    """A convex method that knows how far from the optimum it may have ended: at most twice its Frank-Wolfe gap.
-
-    `descent` is its kernel, which improves x and writes the gaps at the end and the iterations.
-    """
-
-    tol: float = 1e-10
-    max_iter: int = 10_000
-
-    family = "simplex"
-    cost = 200
-    descent: ClassVar[Any]
-
-    def _solved(self, gram: Floats, moment: Floats, start: Floats, seeds: Seeds) -> Batch:
-        x, gaps, iterations = start.copy(), np.empty(len(start)), np.empty(len(start), dtype=np.int64)
-        self.descent(gram, moment, x, self.tol, self.max_iter, stop_cell(), gaps, iterations)
-
-        def more() -> dict[str, Any]:
-            batch_values(gram, moment, x, values := np.empty(len(x)))
-            ended = gaps <= self.tol * np.maximum(np.einsum("ndd->nd", gram).max(axis=1), 1e-300)
-            return {"lower_bound": values - 2.0 * gaps, "iterations": iterations, "converged": ended, "proved": ended}
-
-        return Batch(x, more)
-
-
-@dataclass(frozen=True)
-class Given(RowSolver):
-    """A solver from elsewhere: any object with `solve(gram, moment, start, seeds)`, which returns points."""
-
-    solver: Any
-    family: str
-
-    @property
-    def name(self) -> str:  # type: ignore[override]
-        """The name of the object, or of its class."""
-        return str(getattr(self.solver, "name", type(self.solver).__name__))
-
-    def _solved(self, gram: Floats, moment: Floats, start: Floats, seeds: Seeds) -> Batch:
-        x = np.array(self.solver.solve(gram, moment, start, seeds), dtype=np.float64)
-        if x.shape != start.shape:
-            raise DataError(f"Solver '{self.name}' must return points of shape {start.shape}, got {x.shape}.")
-        check_points(self.family, x, f"Points of solver '{self.name}'")
-        return Batch(x)

@@ -6,22 +6,21 @@ The value is a difference f+ - f- of increasing functions: f+ = x^T S+ x + 2 x^T
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from kolmogorov._support.jit import kernel
 from kolmogorov._support.typing import Floats, Seeds
-from kolmogorov.solvers.contract import Batch, RowSolver
-from kolmogorov.solvers.rows import rounding_allowances, value
-from kolmogorov.solvers.stopping import limited, stopped
+from kolmogorov.solvers.contract import Known, RowSolver
+from kolmogorov.solvers.rows import value
+from kolmogorov.solvers.stopping import stop_cell
 
 
 @kernel
 def reduce_box(gram, moment, low, high, incumbent):
-    """Fix every bit one of whose values pushes the box's bound above the incumbent; return the bound.
+    """Fix every bit one of whose values pushes the bound above the incumbent; tell if the box may hold a better point.
 
-    The bound of the box [low, high] is f+(low) - f-(high). Returns infinity where the box holds nothing better.
+    The bound of the box [low, high] is f+(low) - f-(high).
     """
     size = moment.size
     plus = minus = 0.0
@@ -39,7 +38,7 @@ def reduce_box(gram, moment, low, high, incumbent):
     changed = True
     while changed:
         if plus - minus >= incumbent:
-            return np.inf
+            return False
         changed = False
         for d in range(size):
             if low[d] == high[d]:
@@ -60,35 +59,31 @@ def reduce_box(gram, moment, low, high, incumbent):
                 low[d] = 1.0
                 plus += rise
                 changed = True
-    return plus - minus
+    return True
 
 
 @kernel
 def branch_reduce_bound(gram, moment, max_nodes, stop, x):
-    """Minimise exactly; return the value, the lower bound and the number of boxes looked at.
+    """Minimise; return the number of boxes looked at, and whether none is left, so that x is the minimiser.
 
-    Boxes are taken depth first, the one with the smaller bound of two halves first. Both corners of a box are tried
-    as incumbents. Unless `max_nodes` boxes were looked at or `stop` was set, the lower bound is the value.
+    Boxes are taken depth first. Both corners of a box are tried as incumbents.
     """
     size = moment.size
     lows = np.zeros((size + 2, size))
     highs = np.ones((size + 2, size))
-    bounds = np.full(size + 2, -np.inf)
     x[:] = 0.0
     best, depth, nodes = 0.0, 1, 0
-    while depth > 0 and nodes < max_nodes and not stopped(stop):
+    while depth > 0 and nodes < max_nodes and not stop[0]:
         depth -= 1
         low, high = lows[depth].copy(), highs[depth].copy()
         nodes += 1
-        bound = reduce_box(gram, moment, low, high, best)
-        if bound == np.inf:
+        if not reduce_box(gram, moment, low, high, best):
             continue
         for corner in (low, high):
             here = value(gram, moment, corner)
             if here < best:
                 best = here
-                for d in range(size):
-                    x[d] = corner[d]
+                x[:] = corner
         branch, weight = -1, -1.0
         for d in range(size):
             if low[d] != high[d]:
@@ -102,50 +97,30 @@ def branch_reduce_bound(gram, moment, max_nodes, stop, x):
             continue
         # A box splits into two; the later one in the stack is looked at first.
         for half in (depth, depth + 1):
-            for d in range(size):
-                lows[half, d], highs[half, d] = low[d], high[d]
-            bounds[half] = bound
+            lows[half], highs[half] = low, high
         highs[depth, branch] = 0.0
         lows[depth + 1, branch] = 1.0
         depth += 2
-    lower = best
-    for k in range(depth):
-        lower = min(lower, bounds[k])
-    return best, lower, nodes
+    return nodes, depth == 0
 
 
 @dataclass(frozen=True)
 class DiscreteMonotonic(RowSolver):
     """Split boxes until none can hold anything better; exact where it ends by itself.
 
-    Its bounds are weak, so boxes multiply with D as they do for the paper.
-
-    Parameters
-    ----------
-    max_nodes : int
-        Boxes to look at; past that the best point so far is returned with its bound.
-    time_limit : float or None
-        Seconds per problem; past that likewise.
+    Its bounds are weak, so boxes multiply with D as they do for the paper. `max_nodes` limits the boxes that are looked
+    at; past that the best point so far is returned.
     """
 
     max_nodes: int = 20_000_000
-    time_limit: float | None = None
 
     name = "dmo"
     # Some thirty variables are proved in minutes; beyond this size all that is left of the method is its start.
     max_variables = 100
 
-    def _solved(self, gram: Floats, moment: Floats, start: Floats, seeds: Seeds) -> Batch:
+    def _solved(self, gram: Floats, moment: Floats, start: Floats, seeds: Seeds) -> tuple[Floats, Known]:
         x, nodes = np.empty_like(moment), np.empty(len(moment), dtype=np.int64)
-        values, bounds = np.empty(len(x)), np.empty(len(x))
+        proved = np.empty(len(x), dtype=bool)
         for row in range(len(x)):
-            with limited(self.time_limit) as stop:
-                values[row], bounds[row], nodes[row] = branch_reduce_bound(
-                    gram[row], moment[row], self.max_nodes, stop, x[row]
-                )
-
-        def more() -> dict[str, Any]:
-            proved, safe = bounds >= values, bounds - rounding_allowances(gram, moment)
-            return {"lower_bound": safe, "nodes": nodes, "converged": proved, "proved": proved}
-
-        return Batch(x, more)
+            nodes[row], proved[row] = branch_reduce_bound(gram[row], moment[row], self.max_nodes, stop_cell(), x[row])
+        return x, {"iterations": nodes, "converged": proved, "proved": proved}

@@ -7,15 +7,15 @@ X* to signs. In code u is `dual`, because u is a user.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from kolmogorov._support.jit import kernel
-from kolmogorov._support.typing import Floats
-from kolmogorov.errors import ParameterError
-from kolmogorov.solvers.contract import Batch, RowSolver
+from kolmogorov._support.typing import Floats, Seeds
+from kolmogorov.solvers.contract import Known, RowSolver
 from kolmogorov.solvers.rounding import lift
 
 PHASES = ("I-A", "I-B", "II-A", "II-B")
@@ -23,8 +23,6 @@ PHASES = ("I-A", "I-B", "II-A", "II-B")
 HALVINGS = 60
 # Steps beyond this, where squares would overflow, are too long.
 FARTHEST = 1e120
-# Numbers kept for the traces of a batch: 800 MB.
-_LONGEST_TRACE = 100_000_000
 
 
 class Results(NamedTuple):
@@ -74,11 +72,8 @@ def dual_gradient(gamma, values, vectors, out):
 @kernel
 def projection_factor(gamma, values, vectors):
     """Return L = V+ sqrt(gamma max(l, 0)), so that X* = L L^T."""
-    rank = 0
-    for k in range(values.size):
-        if values[k] > 0.0:
-            rank += 1
     n = vectors.shape[0]
+    rank = np.sum(values > 0.0)
     factor = np.empty((n, rank))
     column = 0
     for k in range(values.size):
@@ -95,8 +90,7 @@ def record(out, row, h):
     k = out.iterations[row]
     if k < out.trace.shape[1]:
         out.trace[row, k] = h
-        for i in range(out.dual.shape[1]):
-            out.dual_trace[row, k, i] = out.dual[row, i]
+        out.dual_trace[row, k] = out.dual[row]
 
 
 @kernel
@@ -123,44 +117,38 @@ def certify_duals(gram, moment, gamma, duals, bounds, norms):
 
 @dataclass(frozen=True)
 class DualSolver(RowSolver):
-    """A method that minimises h, and then rounds."""
+    """A method that minimises h from u_0, all of whose entries are `initial_dual`, and then rounds."""
 
     gamma: float = 100.0
     n_draws: int = 100
     tol: float = 1e-4
     max_iter: int = 1_000
-    trace: bool = False
 
+    initial_dual = 0.0
+    trace = False
     # The methods make some hundred eigendecompositions; above this size each takes a good part of a second.
     max_variables = 1_000
 
-    def _room(self, moment: Floats) -> Results:
-        """Make room for the results of the problems with these moments, and for traces where they are kept."""
+    @abstractmethod
+    def _minimise(self, gram: Floats, moment: Floats, seeds: Seeds, out: Results) -> None:
+        """Minimise h for every row from the dual points in `out`, and write what is found there."""
+
+    def _solved(self, gram: Floats, moment: Floats, start: Floats, seeds: Seeds) -> tuple[Floats, Known]:
         n, size = moment.shape
         length = self.max_iter + 1 if self.trace else 0
-        if n * length * (size + 1) > _LONGEST_TRACE:
-            raise ParameterError(
-                f"A trace of up to {length:,} points of {size + 1} numbers does not fit; at most "
-                f"{_LONGEST_TRACE:,} numbers are kept. Lower 'max_iter', or set trace=False."
-            )
         iterations, n_evd, n_lanczos, converged = np.zeros((4, n), dtype=np.int64)
+        phases, dual = np.zeros((n, 4), dtype=np.int64), np.full((n, size + 1), self.initial_dual)
         traces = np.empty((n, length)), np.empty((n, length, size + 1))
-        phases, dual = np.zeros((n, 4), dtype=np.int64), np.empty((n, size + 1))
-        return Results(np.zeros((n, size)), iterations, n_evd, n_lanczos, converged, phases, dual, *traces)
+        out = Results(np.zeros((n, size)), iterations, n_evd, n_lanczos, converged, phases, dual, *traces)
+        self._minimise(gram, moment, seeds, out)
+        known = out._asdict()
+        known["phases"] = [dict(zip(PHASES, row.tolist(), strict=True)) if row.any() else None for row in phases]
+        for name in ("trace", "dual_trace"):
+            kept = zip(known[name], iterations, strict=True)
+            known[name] = [path[: ended + 1] if self.trace else None for path, ended in kept]
+        return known.pop("x"), known
 
-    def _told(self, results: Results, gram: Floats, moment: Floats, longest: float = np.inf) -> Batch:
-        """Put results into the form of the contract; a row whose gradient is above `longest` did not converge."""
-
-        def more() -> dict[str, Any]:
-            known = {name: array for name, array in results._asdict().items() if name not in ("x", "phases")}
-            known["lower_bound"], known["gradient_norm"] = bounds, norms = np.empty(len(moment)), np.empty(len(moment))
-            certify_duals(gram, moment, self.gamma, results.dual, bounds, norms)
-            known["converged"] = (results.converged == 1) & ~(norms > longest)
-            for name in ("trace", "dual_trace"):
-                kept = zip(known.pop(name), results.iterations, strict=True)
-                known |= {name: [path[: n + 1] for path, n in kept]} if self.trace else {}
-            if self.name == "enhanced_gd":
-                known["phases"] = [dict(zip(PHASES, row.tolist(), strict=True)) for row in results.phases]
-            return known
-
-        return Batch(results.x, more)
+    def _judged(self, gram: Floats, moment: Floats, known: Known) -> Known:
+        bounds, norms = np.empty((2, len(moment)))
+        certify_duals(gram, moment, self.gamma, known["dual"], bounds, norms)
+        return known | {"lower_bound": bounds, "gradient_norm": norms}

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from kolmogorov._support.jit import kernel
 from kolmogorov._support.typing import Floats, Seeds
-from kolmogorov.solvers.contract import Batch, RowSolver
-from kolmogorov.solvers.rows import batch_values, rounding_allowances
+from kolmogorov.solvers.contract import Known, RowSolver
 
 # States of this many low bits are held side by side, and of fewer up to a size at which the table would cost more than
 # it saves. benchmarks/exact_line.py measures what comes of it.
@@ -107,20 +105,13 @@ class Exhaustive(RowSolver):
 
     name = "exhaustive"
     max_variables = 30
-    exact = True
 
     def row_cost(self, size: int) -> int:
         """Return that of going through all points."""
         return max(1 << size >> 5, 16)
 
-    def _solved(self, gram: Floats, moment: Floats, start: Floats, seeds: Seeds) -> Batch:
+    def _solved(self, gram: Floats, moment: Floats, start: Floats, seeds: Seeds) -> tuple[Floats, Known]:
         x = np.empty_like(moment)
         enumerate_all(gram, moment, x)
-
-        def more() -> dict[str, Any]:
-            batch_values(gram, moment, x, values := np.empty(len(x)))
-            points = np.full(len(x), 1 << moment.shape[1], dtype=np.int64)
-            bounds = values - rounding_allowances(gram, moment)
-            return {"lower_bound": bounds, "iterations": points, "proved": np.ones(len(x), dtype=bool)}
-
-        return Batch(x, more)
+        points = np.full(len(x), 1 << moment.shape[1], dtype=np.int64)
+        return x, {"iterations": points, "proved": np.ones(len(x), dtype=bool)}

@@ -11,16 +11,12 @@ import numpy as np
 
 from kolmogorov._support.jit import fill_bits, kernel
 from kolmogorov._support.typing import Floats, Seeds
-from kolmogorov.solvers.contract import Batch, RowSolver
+from kolmogorov.solvers.contract import Known, RowSolver
 from kolmogorov.solvers.exhaustive import Exhaustive
-from kolmogorov.solvers.stopping import limited, stopped
+from kolmogorov.solvers.stopping import stop_cell
 
 #: Up to this many variables all points are looked at. `benchmarks/exact_line.py` prints the measurement.
 EXACT_LIMIT = 16
-# The same for a problem on its own, a tenth of a second; and descents beyond, enough for the optimum of every instance
-# that `benchmarks/solvers.py` looks at.
-_THOROUGH_LIMIT = 24
-_THOROUGH_STARTS = 100
 
 
 @kernel
@@ -71,7 +67,7 @@ def multi_start(gram, moment, start, seeds, n_starts, stop, x):
                 for d in range(size):
                     trial[d] = start[row, d] if attempt == 0 else 0.0
             refresh(s, v, trial, slope)
-            while not stopped(stop):
+            while not stop[0]:
                 best, one, two = 0.0, -1, -1
                 for d in range(size):
                     change = (1.0 - 2.0 * trial[d]) * slope[d] + noise[d]
@@ -96,7 +92,7 @@ def multi_start(gram, moment, start, seeds, n_starts, stop, x):
                 least = reached
                 for d in range(size):
                     x[row, d] = trial[d]
-            if stopped(stop):
+            if stop[0]:
                 break
 
 
@@ -107,44 +103,34 @@ class LocalSearch(RowSolver):
     Parameters
     ----------
     n_starts : int
-        Descents per problem: the given start, zero, and random points.
-    time_limit : float or None
-        Seconds per problem; past that the best point so far is returned.
+        Descents per problem: from the given start, from zero, and from random points.
     """
 
     n_starts: int = 8
-    time_limit: float | None = None
 
     name = "local_search"
     cost = 400
 
-    def _solved(self, gram: Floats, moment: Floats, start: Floats, seeds: Seeds) -> Batch:
+    def _solved(self, gram: Floats, moment: Floats, start: Floats, seeds: Seeds) -> tuple[Floats, Known]:
         x = np.empty_like(moment)
-        # Every problem has the limit for itself; without one all are solved together.
-        step = max(len(x), 1) if self.time_limit is None else 1
-        for rows in (slice(first, first + step) for first in range(0, len(x), step)):
-            with limited(self.time_limit) as stop:
-                multi_start(gram[rows], moment[rows], start[rows], seeds[rows], self.n_starts, stop, x[rows])
-        return Batch(x, lambda: {"iterations": np.full(len(x), self.n_starts, dtype=np.int64)})
+        multi_start(gram, moment, start, seeds, self.n_starts, stop_cell(), x)
+        return x, {"iterations": np.full(len(x), self.n_starts, dtype=np.int64)}
 
 
 @dataclass(frozen=True)
 class Auto(LocalSearch):
-    """`exhaustive` up to 16 variables, `local_search` above.
+    """`exhaustive` up to some number of variables, `local_search` above.
 
     Parameters
     ----------
     n_starts : int
         Descents per problem where local search is used. A fit meets each item again in every sweep and starts from
         where the last one ended, so few are enough.
-    time_limit : float or None
-        Seconds per problem of local search; past that the best point so far is returned.
-    thorough : bool
-        Spend as much as a problem on its own deserves: `exhaustive` up to 24 variables, 100 descents or more above.
-        `kolmogorov.bqp.solve` sets it; a fit does not.
+    exact_up_to : int
+        Up to this many variables all points are looked at.
     """
 
-    thorough: bool = False
+    exact_up_to: int = EXACT_LIMIT
 
     name = "auto"
 
@@ -152,10 +138,8 @@ class Auto(LocalSearch):
         """Return what the solver of this size takes."""
         return self._chosen(size).row_cost(size)
 
-    def _solved(self, gram: Floats, moment: Floats, start: Floats, seeds: Seeds) -> Batch:
+    def _solved(self, gram: Floats, moment: Floats, start: Floats, seeds: Seeds) -> tuple[Floats, Known]:
         return self._chosen(moment.shape[1])._solved(gram, moment, start, seeds)
 
     def _chosen(self, size: int) -> RowSolver:
-        if size <= (_THOROUGH_LIMIT if self.thorough else EXACT_LIMIT):
-            return Exhaustive()
-        return LocalSearch(max(self.n_starts, _THOROUGH_STARTS if self.thorough else 1), self.time_limit)
+        return Exhaustive() if size <= self.exact_up_to else LocalSearch(self.n_starts)

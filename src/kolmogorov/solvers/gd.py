@@ -1,4 +1,4 @@
-"""The paper's Algorithms 1 and 2: gradient descent on the dual, plain (`gd`) and through four phases (`enhanced_gd`).
+"""Algorithms 1 and 2: gradient descent on the dual, plain (`gd`) and through four phases (`enhanced_gd`).
 
 They are one loop and visit the same points. Algorithm 1 makes an EVD at every point that it looks at. Algorithm 2 makes
 them in phase II-B only: while all dual variables are equal (phase I) the eigenpairs of -A serve, and where Weyl's
@@ -15,11 +15,12 @@ import numpy as np
 
 from kolmogorov._support.jit import fill_normal, kernel
 from kolmogorov._support.typing import Floats, Seeds
-from kolmogorov.solvers.contract import Batch
+from kolmogorov.solvers.contract import Known
 from kolmogorov.solvers.dual import (
     FARTHEST,
     HALVINGS,
     DualSolver,
+    Results,
     dual_gradient,
     dual_value,
     projection_factor,
@@ -28,7 +29,7 @@ from kolmogorov.solvers.dual import (
 )
 from kolmogorov.solvers.lanczos import ritz_pairs
 from kolmogorov.solvers.rounding import best_rounding, lift
-from kolmogorov.solvers.stopping import stop_cell, stopped
+from kolmogorov.solvers.stopping import stop_cell
 
 # Columns of `phases`.
 I_A, I_B, II_A, II_B = 0, 1, 2, 3
@@ -37,7 +38,7 @@ SHORTEST = 2.0**-HALVINGS
 
 
 class Descent(NamedTuple):
-    """How a descent goes: the paper's gamma, epsilon, I_max and u_0, the line search, and Section IV's options."""
+    """How a descent goes: the options of `EnhancedGradientDescent`, and which of the two it is."""
 
     gamma: float
     tol: float
@@ -45,13 +46,12 @@ class Descent(NamedTuple):
     step: float
     shrink: float
     armijo: float
-    initial_dual: float
     screened: bool
+    initial_step: bool
+    a: float
+    reorthogonalised: bool
     enhanced: bool
     lanczos: bool
-    initial_step: bool = False
-    a: float = 1.0
-    reorthogonalised: bool = True
 
 
 @kernel
@@ -102,14 +102,13 @@ def least_value(dual, gamma, values, vectors, gradient, t):
 
 @kernel
 def descend(lifted, how, start, stop, out, row):
-    """Gradient descent with backtracking on h (Algorithms 1 and 2); `out` are `Results`, `how` is a `Descent`.
+    """Gradient descent with backtracking on h (Algorithms 1 and 2) from the dual point in `out`, which are `Results`.
 
     The EVD of an accepted trial point serves as that point's own. An iteration counts for the phase of the point from
     which it starts. `start` begins every Lanczos run; `stop` ends the descent where it is. Returns the eigenpairs at
     the end, as the algorithm knows them.
     """
     dual = out.dual[row]
-    dual[:] = how.initial_dual
     n = dual.size
     own_values, own_vectors = np.zeros(n), np.zeros((n, n))
     if how.enhanced:
@@ -121,7 +120,8 @@ def descend(lifted, how, start, stop, out, row):
         record(out, row, h)
         dual_gradient(how.gamma, values, vectors, gradient)
         slope = np.sum(gradient * gradient)
-        out.phases[row, phase] += 1
+        if how.enhanced:
+            out.phases[row, phase] += 1
         t = how.step
         if how.initial_step and iteration == 0 and phase == I_A:
             # Just far enough that the largest eigenvalue of C becomes 1 / gamma.
@@ -141,14 +141,13 @@ def descend(lifted, how, start, stop, out, row):
                 lifted, trial, how, start, own_values, own_vectors, out, row
             )
             moved = h_new <= h - how.armijo * t * slope
-            if moved or stopped(stop) or t * how.shrink < how.step * SHORTEST:
+            if moved or stop[0] or t * how.shrink < how.step * SHORTEST:
                 break
             t *= how.shrink
         out.iterations[row] += 1
         if not moved:
             break
-        for i in range(n):
-            dual[i] = trial[i]
+        dual[:] = trial
         h, values, vectors, phase = h_new, values_new, vectors_new, phase_new
         if t * np.sqrt(slope) <= how.tol:
             out.converged[row] = 1
@@ -187,8 +186,6 @@ class GradientDescent(DualSolver):
     tol : float
         Stop when a step is shorter than this.
     max_iter : int
-    trace : bool
-        Keep the dual value (and the dual point) of every iteration.
     step, shrink, armijo : float
         First trial step, its reduction, and the share of the promised decrease that is asked for.
     initial_dual : float
@@ -197,6 +194,8 @@ class GradientDescent(DualSolver):
     screened : bool
         Leave out the EVDs of trial points that a lower bound from the last EVD already rules out (not in the paper).
         The points visited are the same, the EVDs a fraction.
+    trace : bool
+        Keep the dual value and the dual point of every iteration.
     """
 
     step: float = 1.0
@@ -204,28 +203,25 @@ class GradientDescent(DualSolver):
     armijo: float = 0.3
     initial_dual: float = 1.0
     screened: bool = False
+    trace: bool = False
 
     name = "gd"
 
-    def _solved(self, gram: Floats, moment: Floats, start: Floats, seeds: Seeds) -> Batch:
-        own = {name: option for name, option in vars(self).items() if name in Descent._fields}
-        how = Descent(**own, enhanced=self.name == "enhanced_gd", lanczos=vars(self).get("evd") == "lanczos")
-        gradient_batch(gram, moment, seeds, how, self.n_draws, stop_cell(), results := self._room(moment))
-        # With Ritz pairs a short step may come from a wrong gradient: there the exact one has to be short as well, for
-        # a step of 1 / gamma, which is of the order of the inverse curvature.
-        return self._told(results, gram, moment, how.gamma * how.tol if how.lanczos else np.inf)
+    def _minimise(self, gram: Floats, moment: Floats, seeds: Seeds, out: Results) -> None:
+        options = {"initial_step": False, "a": 1.0, "reorthogonalised": True, **vars(self)}
+        options |= {"enhanced": self.name == "enhanced_gd", "lanczos": options.get("evd") == "lanczos"}
+        how = Descent(**{name: options[name] for name in Descent._fields})
+        gradient_batch(gram, moment, seeds, how, self.n_draws, stop_cell(), out)
 
 
 @dataclass(frozen=True)
 class EnhancedGradientDescent(GradientDescent):
     """Algorithm 2: the same through the phases I-A, I-B, II-A, II-B, then Gaussian rounding (Algorithm 3).
 
-    The trial points of the line search are judged by the same phases.
+    The trial points of the line search are judged by the same phases. The options of `gd`, and these:
 
     Parameters
     ----------
-    gamma, n_draws, tol, max_iter, trace, step, shrink, armijo, initial_dual, screened
-        As in `gd`.
     initial_step : bool
         Section IV-A: the first step jumps to where C has its first positive eigenvalue.
     evd : {"full", "lanczos"}
@@ -243,3 +239,11 @@ class EnhancedGradientDescent(GradientDescent):
     reorthogonalised: bool = True
 
     name = "enhanced_gd"
+
+    def _judged(self, gram: Floats, moment: Floats, known: Known) -> Known:
+        known = super()._judged(gram, moment, known)
+        if self.evd == "lanczos":
+            # With Ritz pairs a short step may come from a wrong gradient: there the exact one has to be short as well,
+            # for a step of 1 / gamma, which is of the order of the inverse curvature.
+            known["converged"] = known["converged"] & (known["gradient_norm"] <= self.gamma * self.tol)
+        return known

@@ -13,11 +13,11 @@ import numpy as np
 
 from kolmogorov._support.jit import kernel
 from kolmogorov._support.typing import Floats, Seeds
-from kolmogorov.solvers.contract import Batch
 from kolmogorov.solvers.dual import (
     FARTHEST,
     HALVINGS,
     DualSolver,
+    Results,
     dual_gradient,
     dual_value,
     projection_factor,
@@ -25,10 +25,8 @@ from kolmogorov.solvers.dual import (
     shifted,
 )
 from kolmogorov.solvers.rounding import best_rounding, lift
-from kolmogorov.solvers.stopping import stop_cell, stopped
+from kolmogorov.solvers.stopping import stop_cell
 
-# Above this size products of matrices pay for the copies they need. By judgement.
-_BY_PRODUCTS = 64
 # Stiffness, gamma times the size of A, above which the method comes to its problem by way of easier ones, and that of
 # the first of them. By judgement: from zero it copes with some thousands.
 PATH_FROM = 1e4
@@ -36,88 +34,34 @@ PATH_START = 1e2
 
 
 @kernel
-def hessian_weights(values):
-    """Return the rows of W_ab = (max(l_a, 0) - max(l_b, 0)) / (l_a - l_b) that belong to positive eigenvalues l_a.
+def hessian_parts(values, vectors):
+    """Return W_ab = (max(l_a, 0) - max(l_b, 0)) / (l_a - l_b) for the positive eigenvalues l_b, and their eigenvectors.
 
-    W vanishes between two non-positive ones. Row b belongs to the b-th positive eigenvalue, counted from the largest,
-    and holds W twice where its partner is not positive, for the two places at which it stands in the sum.
+    W vanishes between two non-positive ones. An entry whose l_a is not positive is there twice, for the two places at
+    which it stands in the sum.
     """
     n = values.size
     # Eigenvalues that are positive by rounding alone would make W depend on noise.
     noise = 1e-15 * max(abs(values[0]), abs(values[n - 1]))
-    rank = 0
-    while rank < n and values[n - 1 - rank] > noise:
-        rank += 1
-    weights = np.ones((rank, n))
-    for b in range(rank):
-        top = values[n - 1 - b]
-        for k in range(n - rank):
-            weights[b, k] = 2.0 * top / (top - min(values[k], 0.0))
-    return weights
+    first = n
+    while first > 0 and values[first - 1] > noise:
+        first -= 1
+    weights = np.ones((n, n - first))
+    for a in range(first):
+        for b in range(first, n):
+            weights[a, b - first] = 2.0 * values[b] / (values[b] - min(values[a], 0.0))
+    return weights, np.ascontiguousarray(vectors[:, first:])
 
 
 @kernel
-def largest_first(vectors, rank):
-    """Return the last `rank` columns, the last one first."""
-    top = np.empty((vectors.shape[0], rank))
-    for i in range(vectors.shape[0]):
-        for b in range(rank):
-            top[i, b] = vectors[i, vectors.shape[0] - 1 - b]
-    return top
-
-
-@kernel
-def hessian_times(gamma, weights, vectors, direction, inner):
+def hessian_times(gamma, weights, vectors, top, direction):
     """Apply the generalised Hessian of h to a direction: gamma * diag(V (W o (V^T Diag(d) V)) V^T)."""
-    n = direction.size
-    rank = weights.shape[0]
-    if n > _BY_PRODUCTS:
-        top = largest_first(vectors, rank)
-        inner[:, :] = np.dot(np.ascontiguousarray(top.T) * direction, vectors)
-        return gamma * np.sum(np.dot(vectors, np.ascontiguousarray((weights * inner).T)) * top, axis=1)
-    inner[:, :] = 0.0
-    for i in range(n):
-        line = vectors[i]
-        for b in range(rank):
-            c = direction[i] * line[n - 1 - b]
-            row = inner[b]
-            for k in range(n):
-                row[k] += c * line[k]
-    out = np.empty(n)
-    for i in range(n):
-        line = vectors[i]
-        total = 0.0
-        for b in range(rank):
-            part = 0.0
-            for k in range(n):
-                part += weights[b, k] * inner[b, k] * line[k]
-            total += line[n - 1 - b] * part
-        out[i] = gamma * total
-    return out
+    inner = np.dot(vectors.T, direction.reshape(-1, 1) * top)
+    return gamma * np.sum(np.dot(vectors, weights * inner) * top, axis=1)
 
 
 @kernel
-def hessian_diagonal(gamma, weights, vectors):
-    """Return the diagonal of the generalised Hessian."""
-    n = vectors.shape[0]
-    rank = weights.shape[0]
-    if n > _BY_PRODUCTS:
-        top = largest_first(vectors, rank)
-        return gamma * np.sum(np.dot(vectors * vectors, np.ascontiguousarray(weights.T)) * top * top, axis=1)
-    diagonal = np.empty(n)
-    for i in range(n):
-        total = 0.0
-        for b in range(rank):
-            part = 0.0
-            for k in range(n):
-                part += weights[b, k] * vectors[i, k] * vectors[i, k]
-            total += vectors[i, n - 1 - b] * vectors[i, n - 1 - b] * part
-        diagonal[i] = gamma * total
-    return diagonal
-
-
-@kernel
-def newton_direction(gamma, values, vectors, gradient, accuracy, stop):
+def newton_direction(gamma, values, vectors, gradient, accuracy):
     """Solve Hessian * d = -gradient by conjugate gradients with the diagonal as preconditioner.
 
     The Hessian may be singular, for instance where a variable is coupled to nothing; a ridge that vanishes with the
@@ -125,9 +69,8 @@ def newton_direction(gamma, values, vectors, gradient, accuracy, stop):
     """
     n = gradient.size
     ridge = gamma * min(1e-6, 1e-3 * np.sqrt(np.sum(gradient * gradient)))
-    weights = hessian_weights(values)
-    inner = np.empty(weights.shape)
-    diagonal = hessian_diagonal(gamma, weights, vectors) + ridge
+    weights, top = hessian_parts(values, vectors)
+    diagonal = gamma * np.sum(np.dot(vectors * vectors, weights) * top * top, axis=1) + ridge
     d = np.zeros(n)
     r = -gradient
     z = r / diagonal
@@ -135,9 +78,7 @@ def newton_direction(gamma, values, vectors, gradient, accuracy, stop):
     rz = np.sum(r * z)
     limit = accuracy * np.sqrt(np.sum(r * r))
     for _ in range(2 * n):
-        if stopped(stop):
-            break
-        hp = hessian_times(gamma, weights, vectors, p, inner) + ridge * p
+        hp = hessian_times(gamma, weights, vectors, top, p) + ridge * p
         curvature = np.sum(p * hp)
         # The comparison also fails for the NaN that residuals below the smallest number would give.
         if not curvature > 0.0:
@@ -172,9 +113,9 @@ def newton_dual(lifted, gamma, tol, max_iter, stop, out, row):
     norm = np.sqrt(np.sum(gradient * gradient))
     for _ in range(max_iter):
         record(out, row, h)
-        if norm <= tol or stopped(stop):
+        if norm <= tol or stop[0]:
             break
-        direction = newton_direction(gamma, values, vectors, gradient, max(min(0.1, 0.1 * norm), 1e-6), stop)
+        direction = newton_direction(gamma, values, vectors, gradient, max(min(0.1, 0.1 * norm), 1e-6))
         slope = np.sum(gradient * direction)
         # Not a direction of descent, or not a number.
         steepest = not slope < 0.0 or not np.all(np.isfinite(direction))
@@ -185,7 +126,7 @@ def newton_dual(lifted, gamma, tol, max_iter, stop, out, row):
                 slope = -norm * norm
             t = 1.0
             for _ in range(HALVINGS):
-                if stopped(stop):
+                if stop[0]:
                     break
                 trial = dual + t * direction
                 if not np.max(np.abs(trial)) <= FARTHEST:
@@ -208,8 +149,7 @@ def newton_dual(lifted, gamma, tol, max_iter, stop, out, row):
         out.iterations[row] += 1
         if not moved:
             break
-        for i in range(dual.size):
-            dual[i] = trial[i]
+        dual[:] = trial
         gradient, gradient_new = gradient_new, gradient
         h, norm, values, vectors = h_new, norm_new, values_new, vectors_new
     out.converged[row] = 1 if norm <= tol else 0
@@ -224,7 +164,6 @@ def newton_batch(gram, moment, seeds, gamma, tol, max_iter, n_draws, stop, out):
     lifted = np.empty((size + 1, size + 1))
     for row in range(rows):
         lift(gram[row], moment[row], lifted)
-        out.dual[row] = 0.0
         stiffness = gamma * np.max(np.abs(lifted))
         if stiffness > PATH_FROM:
             # Of an infinite stiffness nothing would be left.
@@ -250,11 +189,9 @@ class Newton(DualSolver):
 
     tol: float = 1e-8
     max_iter: int = 200
+    trace: bool = False
 
     name = "newton"
 
-    def _solved(self, gram: Floats, moment: Floats, start: Floats, seeds: Seeds) -> Batch:
-        results = self._room(moment)
-        numbers = self.gamma, self.tol, self.max_iter, self.n_draws
-        newton_batch(gram, moment, seeds, *numbers, stop_cell(), results)
-        return self._told(results, gram, moment)
+    def _minimise(self, gram: Floats, moment: Floats, seeds: Seeds, out: Results) -> None:
+        newton_batch(gram, moment, seeds, self.gamma, self.tol, self.max_iter, self.n_draws, stop_cell(), out)

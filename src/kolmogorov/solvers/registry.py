@@ -1,13 +1,17 @@
-"""From a solver's name to the solver."""
+"""From a solver's name to the solver; and solvers from elsewhere."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
+from kolmogorov._support.typing import Floats, Seeds
 from kolmogorov._support.validation import suggestion
-from kolmogorov.errors import ParameterError
+from kolmogorov.errors import DataError, ParameterError
 from kolmogorov.solvers.box import Cholesky, Coordinate
-from kolmogorov.solvers.contract import Given, RowSolver
+from kolmogorov.solvers.contract import Known, RowSolver
 from kolmogorov.solvers.dmo import DiscreteMonotonic
 from kolmogorov.solvers.exhaustive import Exhaustive
 from kolmogorov.solvers.flips import Auto, LocalSearch
@@ -60,7 +64,7 @@ def resolve(family: str, solver: Any, /, **options: Any) -> RowSolver:
     Examples
     --------
     >>> resolve("binary", "local_search", n_starts=4)
-    LocalSearch(n_starts=4, time_limit=None)
+    LocalSearch(n_starts=4)
     """
     known = names(family)
     if not isinstance(solver, str):
@@ -89,3 +93,29 @@ def resolve(family: str, solver: Any, /, **options: Any) -> RowSolver:
             )
     made: RowSolver = SOLVERS[solver](**options)
     return made
+
+
+@dataclass(frozen=True)
+class Given(RowSolver):
+    """A solver from elsewhere: any object with `solve(gram, moment, start, seeds)`, which returns points."""
+
+    solver: Any
+    family: str
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        """The name of the object, or of its class."""
+        return str(getattr(self.solver, "name", type(self.solver).__name__))
+
+    def _solved(self, gram: Floats, moment: Floats, start: Floats, seeds: Seeds) -> tuple[Floats, Known]:
+        x = np.array(self.solver.solve(gram, moment, start, seeds), dtype=np.float64)
+        if x.shape != start.shape:
+            raise DataError(f"Solver '{self.name}' must return points of shape {start.shape}, got {x.shape}.")
+        inside, words = ((x >= 0.0) & (x <= 1.0)).all(), "lie in [0, 1]"
+        if self.family == "binary":
+            inside, words = ((x == 0.0) | (x == 1.0)).all(), "hold only 0 and 1"
+        elif self.family == "simplex":
+            inside, words = inside and np.abs(x.sum(axis=1) - 1.0).max() <= 1e-9, "be non-negative and sum to 1"
+        if not inside:
+            raise DataError(f"Points of solver '{self.name}' must {words}.")
+        return x, {}

@@ -1,4 +1,4 @@
-"""From {0,1}^D to {-1,+1}^(D+1) and back: the homogenised problem of Section III-A, and the paper's Algorithm 3.
+"""Algorithm 3, Gaussian rounding, and the homogenised problem of Section III-A: {0,1}^D to {-1,+1}^(D+1) and back.
 
 With x = (s + 1) / 2 the value x^T S x - 2 x^T v equals [1 s] A [1 s]^T + constant, where
 A = [[0, a/2], [a/2, S/4]], a = S 1 / 2 - v and constant = 1^T S 1 / 4 - 1^T v.
@@ -14,8 +14,7 @@ from numpy.typing import ArrayLike
 from kolmogorov._support.jit import fill_normal, kernel
 from kolmogorov._support.seeds import base_seed, row_seeds
 from kolmogorov._support.typing import Floats
-from kolmogorov.solvers.problems import QuadraticProgram, real_array
-from kolmogorov.solvers.stopping import stop_cell, stopped
+from kolmogorov.solvers.stopping import stop_cell
 
 
 @kernel
@@ -48,7 +47,7 @@ def best_rounding(lifted, factor, n_draws, state, stop, x):
     signs = np.empty(n)
     best = np.inf
     for _ in range(n_draws):
-        if stopped(stop):
+        if stop[0]:
             break
         state = fill_normal(state, draw)
         sample = np.dot(factor, draw[:rank])
@@ -61,12 +60,12 @@ def best_rounding(lifted, factor, n_draws, state, stop, x):
                 x[i] = 0.5 * (signs[0] * signs[i + 1] + 1.0)
 
 
-def rounded(problem: QuadraticProgram, covariance: ArrayLike, *, n_draws: int = 100, random_state: Any = 0) -> Floats:
-    """Round Gaussian draws to bits and return the best point (the paper's Algorithm 3).
+def rounded(S: ArrayLike, v: ArrayLike, covariance: ArrayLike, *, n_draws: int = 100, random_state: Any = 0) -> Floats:
+    """Round Gaussian draws to bits and return the best point for x^T S x - 2 x^T v (the paper's Algorithm 3).
 
     Parameters
     ----------
-    problem : BinaryQP
+    S, v : array-like of shape (D, D) and (D,)
     covariance : array-like of shape (D + 1, D + 1)
         The paper's X*: positive semidefinite, with a row for the sign 1 in front of those of the variables.
     n_draws : int
@@ -75,13 +74,14 @@ def rounded(problem: QuadraticProgram, covariance: ArrayLike, *, n_draws: int = 
 
     Examples
     --------
-    >>> from kolmogorov import problems
-    >>> rounded(problems.BinaryQP([[2.0, 1.0], [1.0, 1.0]], [0.5, 1.0]), np.eye(3)).tolist()
+    >>> rounded([[2.0, 1.0], [1.0, 1.0]], [0.5, 1.0], np.eye(3)).tolist()
     [0.0, 1.0]
     """
-    lift(problem.gram.copy(), problem.moment.copy(), lifted := np.empty((problem.size + 1, problem.size + 1)))
-    values, vectors = np.linalg.eigh(real_array(covariance, "covariance", ndim=2))
+    gram, moment = np.array(S, dtype=np.float64), np.array(v, dtype=np.float64)
+    lifted = np.empty((moment.size + 1, moment.size + 1))
+    lift(gram, moment, lifted)
+    values, vectors = np.linalg.eigh(np.array(covariance, dtype=np.float64))
     seed = row_seeds(base_seed(random_state), 0, 0, np.zeros(1, dtype=np.int64))[0]
-    x = np.zeros(problem.size)
+    x = np.zeros(moment.size)
     best_rounding(lifted, vectors * np.sqrt(np.maximum(values, 0.0)), n_draws, seed, stop_cell(), x)
     return x

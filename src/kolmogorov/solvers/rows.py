@@ -9,7 +9,6 @@ from __future__ import annotations
 import numpy as np
 
 from kolmogorov._support.jit import kernel
-from kolmogorov._support.typing import Floats
 
 
 @kernel
@@ -129,12 +128,6 @@ def keep_better(gram, moment, previous, x, values):
                 x[row, d] = previous[row, d]
             new = old
         values[row] = new
-
-
-def rounding_allowances(gram: Floats, moment: Floats) -> Floats:
-    """Bound each row's rounding error of its value over {0,1}^D, so that lower bounds stay below every value."""
-    sums: Floats = 2.0 * np.abs(moment).sum(axis=1) + np.abs(gram).sum(axis=(1, 2))
-    return 4.0 * 2.0**-52 * sums
 
 
 @kernel

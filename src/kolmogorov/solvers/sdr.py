@@ -1,4 +1,4 @@
-"""SDRwR, which the paper compares with: the semidefinite relaxation itself by an interior-point solver; rounding."""
+"""SDRwR, which the paper compares with: the semidefinite relaxation by an interior-point solver, then Algorithm 3."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import numpy as np
 
 from kolmogorov._support.optional import require
 from kolmogorov._support.typing import Floats, Seeds
-from kolmogorov.solvers.contract import Batch, RowSolver
+from kolmogorov.solvers.contract import Known, RowSolver
 from kolmogorov.solvers.rounding import best_rounding, lift
-from kolmogorov.solvers.stopping import go_on, stop_cell
+from kolmogorov.solvers.stopping import stop_cell
 
 
 @dataclass(frozen=True)
@@ -35,35 +35,33 @@ class SemidefiniteRelaxation(RowSolver):
     # The interior-point method factors a matrix with D^4 / 4 entries: half a minute and 1.5 GB at this size.
     max_variables = 100
 
-    def _solved(self, gram: Floats, moment: Floats, start: Floats, seeds: Seeds) -> Batch:
+    def _solved(self, gram: Floats, moment: Floats, start: Floats, seeds: Seeds) -> tuple[Floats, Known]:
         n, size = moment.shape
         x, bounds = np.zeros((n, size)), np.empty(n)
         iterations, converged = np.empty(n, dtype=np.int64), np.empty(n, dtype=bool)
-        lifted = np.empty((size + 1, size + 1))
+        lifted, stop = np.empty((size + 1, size + 1)), stop_cell()
         for row in range(n):
-            go_on()
+            # Clarabel could be told to stop by a callback, but then it holds Python's lock and Ctrl-C has to wait for
+            # it. As it is, a solve that nobody waits for any more ends by itself, within half a minute.
+            if stop[0]:
+                raise KeyboardInterrupt
             constant = lift(gram[row], moment[row], lifted)
-            matrix, bound, iterations[row], converged[row] = correlation_sdp(
-                lifted, tol=self.tol, max_iter=self.max_iter
-            )
+            matrix, bound, iterations[row], converged[row] = correlation_sdp(lifted, self.tol, self.max_iter)
             bounds[row] = bound + constant
             # What has to be added to the diagonal for a Cholesky factor to exist.
             ridge = max(0.0, -float(np.linalg.eigvalsh(matrix)[0])) + 1e-9
             factor = np.linalg.cholesky(matrix + ridge * np.eye(size + 1))
-            best_rounding(lifted, factor, self.n_draws, seeds[row], stop_cell(), x[row])
-        return Batch(x, lambda: {"lower_bound": bounds, "iterations": iterations, "converged": converged})
+            best_rounding(lifted, factor, self.n_draws, seeds[row], stop, x[row])
+        return x, {"lower_bound": bounds, "iterations": iterations, "converged": converged}
 
 
-def correlation_sdp(
-    cost: Floats, *, quadratic: float = 0.0, tol: float = 1e-8, max_iter: int = 200
-) -> tuple[Floats, float, int, bool]:
-    """Minimise <cost, X> + quadratic/2 |X|^2 over X positive semidefinite with unit diagonal, by Clarabel.
+def correlation_sdp(cost: Floats, tol: float, max_iter: int) -> tuple[Floats, float, int, bool]:
+    """Minimise <cost, X> over X positive semidefinite with unit diagonal, by Clarabel.
 
-    Returns X, a lower bound of the linear problem's value made safe by its dual, the iterations, and whether it
-    converged.
+    Returns X, a lower bound made safe by the dual, the iterations, and whether it converged.
     """
     clarabel = require("clarabel", extra="sdp", purpose="Solver 'sdr'")
-    from scipy.sparse import csc_matrix, diags, identity, vstack
+    from scipy.sparse import csc_matrix, identity, vstack
 
     n = len(cost)
     # The interior-point method sees a cost of size one, whatever the data's units are.
@@ -82,11 +80,8 @@ def correlation_sdp(
     settings.verbose = False
     settings.max_iter = max_iter
     settings.tol_gap_rel = settings.tol_gap_abs = settings.tol_feas = tol
-    hessian = csc_matrix(diags(np.full(length, quadratic / unit), format="csc"))
-    # Clarabel could be told to stop by a callback, but then it holds Python's lock and Ctrl-C has to wait for it. As it
-    # is Ctrl-C is answered at once, and a solve that nobody waits for any more ends by itself, within half a minute.
     linear = scale * cost[rows, columns]
-    solved = clarabel.DefaultSolver(hessian, linear, constraints, right, cones, settings).solve()
+    solved = clarabel.DefaultSolver(csc_matrix((length, length)), linear, constraints, right, cones, settings).solve()
     matrix = np.zeros((n, n))
     matrix[rows, columns] = matrix[columns, rows] = np.array(solved.x) / scale
     dual = np.array(solved.z)[:n]

@@ -8,15 +8,14 @@ another by the best amount; it takes any size, and finishes where a matrix is si
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from kolmogorov._support.jit import kernel
-from kolmogorov._support.typing import Floats
-from kolmogorov.solvers.contract import Certified
+from kolmogorov._support.typing import Floats, Seeds
+from kolmogorov.solvers.contract import Known, RowSolver
 from kolmogorov.solvers.rows import binary_normal_equations, keep_better, normal_equations
-from kolmogorov.solvers.stopping import stop_cell, stopped
 
 #: Rows whose normal equations are made at once, by judgement: they stay near the processor until they are solved.
 _BLOCK = 32
@@ -42,16 +41,33 @@ def normalise(t):
         t[d] /= total
 
 
+@dataclass(frozen=True)
+class Convex(RowSolver):
+    """A convex method, whose kernel `descent` improves points until their Frank-Wolfe gap is small.
+
+    The gap bounds half the distance to the optimal value. It is small below `tol` times the largest diagonal entry of
+    the row's Gram matrix; `max_iter` limits the steps of a row.
+    """
+
+    tol: float = 1e-10
+    max_iter: int = 10_000
+
+    family = "simplex"
+    cost = 200
+    descent: ClassVar[Any]
+
+    def _solved(self, gram: Floats, moment: Floats, start: Floats, seeds: Seeds) -> tuple[Floats, Known]:
+        x = start.copy()
+        self.descent(gram, moment, x, self.tol, self.max_iter)
+        return x, {}
+
+
 # --- Frank-Wolfe ------------------------------------------------------------------------------------------------------
 
 
 @kernel
-def frank_wolfe(gram, moment, x, tol, max_iter, stop, gaps, iterations):
-    """Step from each row of `x` towards the best vertex, by exact line search, until the gap is below `tol`.
-
-    The gap g^T x - min(g) bounds half the distance to the optimal value from above. `tol` is relative to the size of
-    the row's data, the largest diagonal entry of its Gram matrix. No step begins once `stop`, int64[1], is set.
-    """
+def frank_wolfe(gram, moment, x, tol, max_iter):
+    """Step from each row of `x` to the best vertex, by exact line search, until the gap g^T x - min(g) is small."""
     rows, size = x.shape
     for row in range(rows):
         q, w, t = gram[row], moment[row], x[row]
@@ -70,7 +86,7 @@ def frank_wolfe(gram, moment, x, tol, max_iter, stop, gaps, iterations):
                 if g[d] < g[i]:
                     i = d
             gap = inner - g[i]
-            if gap <= tol * scale or steps >= max_iter or stopped(stop):
+            if gap <= tol * scale or steps >= max_iter:
                 break
             curvature = q[i, i] - 2.0 * (g[i] + w[i]) + square
             step = 1.0
@@ -84,21 +100,11 @@ def frank_wolfe(gram, moment, x, tol, max_iter, stop, gaps, iterations):
         for d in range(size):
             t[d] = max(t[d], 0.0)
         normalise(t)
-        gaps[row] = max(gap, 0.0)
-        iterations[row] = steps
 
 
 @dataclass(frozen=True)
-class FrankWolfe(Certified):
-    """The paper's: Frank-Wolfe with exact line search, which converges like 1/k.
-
-    Parameters
-    ----------
-    tol : float
-        Stop when the gap is below `tol` times the largest diagonal entry of the Gram matrix.
-    max_iter : int
-        Limit on steps per row.
-    """
+class FrankWolfe(Convex):
+    """The paper's: Frank-Wolfe with exact line search, which converges like 1/k; `tol` and `max_iter` limit it."""
 
     tol: float = 1e-6
     max_iter: int = 1_000
@@ -111,8 +117,8 @@ class FrankWolfe(Certified):
 
 
 @kernel
-def pairwise_row(q, w, t, tol, max_iter, stop):
-    """Move mass between pairs of coordinates of one row, exactly; return the last gap and the number of moves.
+def pairwise_row(q, w, t, tol, max_iter):
+    """Move mass between pairs of coordinates of one row, exactly.
 
     Receiver i has the smallest gradient; the giver j is the one whose exact step lowers the value most.
     """
@@ -137,7 +143,7 @@ def pairwise_row(q, w, t, tol, max_iter, stop):
             if g[d] < g[i]:
                 i = d
         gap = inner - g[i]
-        if gap <= tol * scale or steps >= max_iter or stopped(stop):
+        if gap <= tol * scale or steps >= max_iter:
             if fresh:
                 break
             fresh = True
@@ -165,32 +171,20 @@ def pairwise_row(q, w, t, tol, max_iter, stop):
         steps += 1
         fresh = False
     normalise(t)
-    return gap, steps
 
 
 @kernel
-def pairwise_descent(gram, moment, x, tol, max_iter, stop, gaps, iterations):
-    """Run pairwise descent on every row; arguments as in `frank_wolfe`."""
+def pairwise_descent(gram, moment, x, tol, max_iter):
+    """Run pairwise descent on every row."""
     for row in range(x.shape[0]):
-        gap, steps = pairwise_row(gram[row], moment[row], x[row], tol, max_iter, stop)
-        gaps[row] = max(gap, 0.0)
-        iterations[row] = steps
+        pairwise_row(gram[row], moment[row], x[row], tol, max_iter)
 
 
 @dataclass(frozen=True)
-class Pairwise(Certified):
-    """Pairwise descent with exact steps, to a certified gap.
-
-    Parameters
-    ----------
-    tol : float
-        Stop when the gap is below `tol` times the largest diagonal entry of the Gram matrix.
-    max_iter : int
-        Limit on moves per row.
-    """
+class Pairwise(Convex):
+    """Pairwise descent with exact steps; `tol` and `max_iter` limit it."""
 
     name = "pairwise"
-    exact = True
     descent = staticmethod(pairwise_descent)
 
 
@@ -239,11 +233,10 @@ def solve_on_support(q, w, support, count, factor, first, second, y):
 
 
 @kernel
-def active_set(gram, moment, x, tol, max_iter, stop, gaps, iterations):
+def active_set(gram, moment, x, tol, max_iter):
     """Solve on a support, drop what turns negative, add what would gain, until nothing does.
 
-    A row whose matrix is singular on a support, or that takes more than `max_iter` rounds, is finished by
-    pairwise descent. Arguments as in `frank_wolfe`.
+    A row whose matrix is singular on a support is finished by pairwise descent.
     """
     rows, size = x.shape
     support, inside = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.bool_)
@@ -256,7 +249,7 @@ def active_set(gram, moment, x, tol, max_iter, stop, gaps, iterations):
             scale = max(scale, q[d, d])
             inside[d] = t[d] > 0.0
         rounds = 0
-        while rounds < max_iter and not stopped(stop):
+        while rounds < max_iter:
             rounds += 1
             count = np.int64(0)  # a plain 0 would have what it is handed to compiled twice
             for d in range(size):
@@ -292,13 +285,11 @@ def active_set(gram, moment, x, tol, max_iter, stop, gaps, iterations):
             inside[entering] = True
         normalise(t)
         # What pairwise descent finds nothing to do for costs it one look at the gap, which it computes again.
-        gap, steps = pairwise_row(q, w, t, tol, max(max_iter - rounds, 0), stop)
-        gaps[row] = max(gap, 0.0)
-        iterations[row] = rounds + steps
+        pairwise_row(q, w, t, tol, max(max_iter - rounds, 0))
 
 
 @kernel
-def active_set_rows(table, tol, max_iter, stop, first, last, out, reached):
+def active_set_rows(table, tol, max_iter, first, last, out, reached):
     """Make the normal equations of the rows `first` to `last` of a table, solve them, and keep the better point.
 
     What `normal_equations`, or with `bits` its twin for them, `active_set` and `keep_better` do one after another, in
@@ -308,7 +299,6 @@ def active_set_rows(table, tol, max_iter, stop, first, last, out, reached):
     indptr, indices, values, weights, factors, bits, ridge, centre, start = table
     size = start.shape[1]
     gram, moment = np.empty((_BLOCK, size, size)), np.empty((_BLOCK, size))
-    gaps, iterations = np.empty(_BLOCK), np.empty(_BLOCK, dtype=np.int64)
     for begin in range(first, last, _BLOCK):
         end = min(begin + _BLOCK, last)
         n = end - begin
@@ -318,30 +308,22 @@ def active_set_rows(table, tol, max_iter, stop, first, last, out, reached):
             normal_equations(indptr, indices, values, weights, factors, begin, end, ridge, centre, gram, moment)
         x = out[begin:end]
         x[:] = start[begin:end]
-        active_set(gram[:n], moment[:n], x, tol, max_iter, stop, gaps, iterations)
+        active_set(gram[:n], moment[:n], x, tol, max_iter)
         keep_better(gram[:n], moment[:n], start[begin:end], x, reached[begin:end])
 
 
 @dataclass(frozen=True)
-class ActiveSet(Certified):
+class ActiveSet(Convex):
     """Exact in finitely many rounds where the matrix is definite; pairwise descent finishes the other rows.
-
-    Parameters
-    ----------
-    tol : float
-        Gap that counts as none, relative to the largest diagonal entry of the Gram matrix.
-    max_iter : int
-        Limit on rounds and moves per row.
 
     Examples
     --------
-    >>> from kolmogorov import bqp, problems
-    >>> bqp.solve(problems.SimplexQP([[2.0, 0.0], [0.0, 1.0]], [0.0, 0.0]), solver="active_set").x.round(6).tolist()
-    [0.333333, 0.666667]
+    >>> gram, moment, start = np.array([[[2.0, 0.0], [0.0, 1.0]]]), np.zeros((1, 2)), np.array([[0.5, 0.5]])
+    >>> ActiveSet().solve(gram, moment, start).round(6).tolist()
+    [[0.333333, 0.666667]]
     """
 
     name = "active_set"
-    exact = True
     # Every round factors the support again: some ten seconds at this size.
     max_variables = 500
     descent = staticmethod(active_set)
@@ -351,4 +333,4 @@ class ActiveSet(Certified):
 
         `table` is what `active_set_rows` takes; `reached` gets the values.
         """
-        active_set_rows(table, self.tol, self.max_iter, stop_cell(), first, last, out, reached)
+        active_set_rows(table, self.tol, self.max_iter, first, last, out, reached)
