@@ -160,8 +160,8 @@ def test_the_wheel_works_without_its_sources(built, tmp_path):
         "--point",
         "--learn-from",
         "ratings",
-        "--max-iter",
-        2,
+        "--set",
+        "max_iter=2",
         env={"NUMBA_DISABLE_JIT": "1"},
     )
     code = "import kolmogorov; print(kolmogorov.__file__)"

@@ -8,14 +8,10 @@ import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
 from pathlib import Path
 from typing import BinaryIO
 
 from kolmogorov.errors import FileWriteError
-
-#: Whether read-only files are replaced too; what --force of the shell sets.
-READ_ONLY_TOO: ContextVar[bool] = ContextVar("read_only_too", default=False)
 
 
 @contextmanager
@@ -66,10 +62,8 @@ def _target(path: str | os.PathLike[str]) -> Iterator[tuple[Path, int | None]]:
             raise IsADirectoryError(None, "it is a directory")
         # Permissions do not bind an administrator, but whoever took them away meant it.
         bound = old is not None and stat.S_ISREG(old) and not (old & 0o222 and os.access(target, os.W_OK))
-        if bound and not READ_ONLY_TOO.get():
-            raise FileWriteError(
-                f"{path} is read-only. Make it writable, choose another name, or say --force in the shell."
-            )
+        if bound:
+            raise FileWriteError(f"{path} is read-only. Make it writable, or choose another name.")
         yield target, old
     except FileWriteError:
         raise

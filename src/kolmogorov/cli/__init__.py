@@ -1,4 +1,4 @@
-"""The command line: one file per verb, imported when the verb is used."""
+"""The command line: what verbs share is in `shell`, `options`, `display`; each verb is a file, imported when used."""
 
 from __future__ import annotations
 
@@ -9,30 +9,19 @@ from typing import Any
 import click
 
 from kolmogorov._version import __version__
-from kolmogorov.cli.process import in_one_sentence, orderly_signals, plain_warnings, prepare_streams
+from kolmogorov.cli.shell import in_one_sentence, orderly_signals, plain_warnings, prepare_streams
 
-_VERBS = (
-    "demo",
-    "fit",
-    "update",
-    "predict",
-    "recommend",
-    "explain",
-    "rules",
-    "report",
-    "serve",
-    "evaluate",
-    "tune",
-    "data",
-    "doctor",
-)
+_VERBS = [
+    *("demo", "fit", "update", "predict", "recommend", "explain"),
+    *("rules", "report", "serve", "evaluate", "tune", "data", "doctor"),
+]
 
 
 class _Verbs(click.Group):
     """Finds a verb in the module of its name, and ends every mistake with one sentence and a status."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(_VERBS)
+        return _VERBS
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _VERBS:
@@ -41,7 +30,7 @@ class _Verbs(click.Group):
         return command
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
-        """Find the verb; a misspelled one is an error that names those spelled alike."""
+        """Find the verb; a misspelled one is an error that names the nearest."""
         if args and args[0] not in _VERBS and not args[0].startswith("-") and not ctx.resilient_parsing:
             near = get_close_matches(args[0], _VERBS, 1)
             ctx.fail(f"No such command {args[0]!r}.{f' Did you mean {near[0]!r}?' if near else ''}")

@@ -4,26 +4,26 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from kolmogorov.cli.command import DATASET, Input, Output, doing, force_option, grouped, safe_cells_option
+from kolmogorov.cli.shell import OF_SCALES, SETTABLE, Input, Output, doing
 
 if TYPE_CHECKING:
     from kolmogorov.data import Observations, Scale, Vocabulary
-    from kolmogorov.data.attributes import Attributes, Side
     from kolmogorov.data.told import Reading
 
 F = TypeVar("F", bound=Callable[..., Any])
+DATASET = "dataset:"
 
 
 class Finite(click.FloatRange):
     """A number, perhaps within a range; infinity and what is no number are within none."""
 
     def _describe_range(self) -> str:
-        """Say the range in the help, where there is one."""
         return "" if self.min is None and self.max is None else super()._describe_range()
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
@@ -34,188 +34,114 @@ class Finite(click.FloatRange):
         return number
 
 
-class _Number(click.IntRange):
-    """A whole number within a range that nobody leaves on purpose, and that the help need not tell."""
+class Count(click.IntRange):
+    """A whole number that the library checks; more than fits into the integers of compiled code cannot be meant."""
+
+    def __init__(self) -> None:
+        super().__init__(-1_000_000, 1_000_000)
 
     def _describe_range(self) -> str:
         return ""
 
 
-class _Events(_Number):
-    """A number of events, or auto, which leaves it to the model."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Read the number."""
-        return None if value == "auto" else super().convert(value, param, ctx)
-
-
-#: More cannot be meant, and would not fit into the integers of compiled code.
-COUNT = _Number(max=1_000_000_000)
-#: Equations of more events than this have no place in any memory.
-EVENTS = _Events(max=1_000_000)
-JOBS = _Number(-10_000, 10_000)
-#: What an item may be in an event.
-PSI = click.Choice(["binary", "soft"])
+def value_of(text: str) -> Any:
+    """Read a value as Python would write it: a number, true, false, or a text."""
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return {"true": True, "false": False, "none": None}.get(text.lower(), text)
 
 
-class ColumnName(click.ParamType):  # type: ignore[type-arg]
-    """A column; a number is its position."""
-
-    name = "column"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Read a name or a position."""
-        return int(value) if isinstance(value, str) and value.isdigit() else value
+def _settings(context: click.Context, parameter: click.Parameter, texts: tuple[str, ...]) -> dict[str, Any]:
+    found = dict(text.partition("=")[::2] for text in texts)
+    for text in texts:
+        if "=" not in text:
+            raise click.BadParameter(f"expected NAME=VALUE, such as --set duplicates=mean, got {text!r}.")
+    return {name.strip().replace("-", "_"): value_of(value) for name, value in found.items()}
 
 
-_COLUMN = ColumnName()
+def _column(context: click.Context, parameter: click.Parameter, text: str | None) -> str | int | None:
+    return int(text) if text is not None and text.isdigit() else text
 
 
-class Meanings(click.types.StringParamType):
-    """What words mean: yes=1,abstain=0.5,no=0."""
-
-    name = "WORD=NUMBER,..."
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Read the words and their numbers."""
-        if isinstance(value, dict):
-            return value
-        found: dict[str, float] = {}
-        for part in value.split(","):
-            word, mark, number = part.rpartition("=")
-            try:
-                found[word.strip()] = float(number)
-            except ValueError:
-                mark = ""
-            if not mark:
-                self.fail(f"expected words with numbers, such as yes=1,abstain=0.5,no=0, got {part!r}.", param, ctx)
-        return found
+def _several(context: click.Context, parameter: click.Parameter, texts: tuple[str, ...]) -> tuple[str, ...]:
+    """Split at commas; a name that holds one is in quotes."""
+    return tuple(part.strip() for text in texts for part in (next(csv.reader([text])) if text else [""]))
 
 
-def _marks(context: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(mark for text in value for mark in text.split(","))
-
-
-def _columns(context: click.Context, parameter: click.Parameter, value: Any) -> tuple[Any, ...] | None:
-    """Read columns separated by commas; a name that holds one is in quotes."""
-    if value is None:
+def _meanings(context: click.Context, parameter: click.Parameter, text: str | None) -> dict[str, float] | None:
+    """Read what words mean: yes=1,abstain=0.5,no=0."""
+    if text is None:
         return None
-    texts = (value,) if isinstance(value, str) else value
-    return tuple(
-        _COLUMN.convert(name.strip(), parameter, context) for text in texts for name in next(csv.reader([text]))
-    )
+    pairs = [part.rpartition("=") for part in text.split(",")]
+    try:
+        return {word.strip(): float(number) for word, _, number in pairs}
+    except ValueError:
+        raise click.BadParameter(f"expected words with numbers, such as yes=1,no=0, got {text!r}.") from None
 
 
-def _told_or_auto(context: click.Context, parameter: click.Parameter, value: bool | None) -> bool | str:
-    return "auto" if value is None else value
+def _all_of(*options: Callable[[Any], Any]) -> Callable[[F], F]:
+    def add(function: F) -> F:
+        for option in reversed(options):
+            function = option(function)
+        return function
+
+    return add
 
 
-#: The options of `read_ratings`, by their names there.
-READING: dict[str, Callable[[Any], Any]] = {
-    "user": click.option("--user", type=_COLUMN, metavar="COL", help="Column of users: name, or number from 0."),
-    "item": click.option("--item", type=_COLUMN, metavar="COL", help="Column of items."),
-    "value": click.option("--value", type=_COLUMN, metavar="COL", help="Column of values or ratings."),
-    "weight": click.option("--weight", type=_COLUMN, metavar="COL", help="Column of weights; none by default."),
-    "sep": click.option("--sep", default="auto", show_default=True, help="Separator, 'whitespace' or 'auto'."),
-    "header": click.option(
-        "--header/--no-header", default=None, callback=_told_or_auto, help="Whether line 1 names the columns."
-    ),
-    "encoding": click.option(
-        "--encoding", default="auto", show_default=True, help="Of the text file; auto guesses it."
-    ),
-    "duplicates": click.option(
-        "--duplicates",
-        type=click.Choice(["error", "mean", "last"]),
-        default="error",
-        show_default=True,
-        help="What to do with duplicate ratings of a pair.",
-    ),
-    "wide": click.option("--wide", is_flag=True, help="One row per user, one column per item; empty is missing."),
-    "keep": click.option("--keep", metavar="COL,...", callback=_columns, help="With --wide: the columns to use."),
-    "ignore": click.option(
+#: How a file is read: the parameters of `read_ratings` that are asked for most; the others by --set.
+READING = ("user", "item", "value", "wide", "ignore", "implicit", "map", "missing", "maximum", "titles")
+layout_options = _all_of(
+    click.option("--user", callback=_column, metavar="COL", help="Column of users: name, or number from 0."),
+    click.option("--item", callback=_column, metavar="COL", help="Column of items."),
+    click.option("--value", callback=_column, metavar="COL", help="Column of values or ratings."),
+    click.option("--wide", is_flag=True, help="One row per user, one column per item; empty is missing."),
+    click.option(
         "--ignore",
         multiple=True,
         metavar="COL,...",
-        callback=_columns,
-        help="With --wide: columns that are no items, such as an age. May be repeated.",
+        callback=_several,
+        help="With --wide: columns that are no items, such as an age.",
     ),
-    "implicit": click.option(
-        "--implicit",
-        is_flag=True,
-        help="Every line is a yes (clicks, purchases); no column of values is needed. All else counts as a no of small "
-        "weight.",
+    click.option("--implicit", is_flag=True, help="Every line is a yes (clicks, purchases); nobody says no."),
+    click.option("--map", callback=_meanings, metavar="WORD=NUMBER,...", help="What words mean: yes=1,maybe=0.5,no=0."),
+    click.option(
+        "--missing", multiple=True, metavar="MARKS", callback=_several, help="What means nothing: NA,99; '' is empty."
     ),
-    "map": click.option("--map", type=Meanings(), help="What words mean, such as yes=1,abstain=0.5,no=0."),
-    "missing": click.option(
-        "--missing",
+    click.option("--titles", type=Input(), metavar="FILE", help="What items are called: columns of ids and of titles."),
+    click.option(
+        "--set",
+        "more",
         multiple=True,
-        metavar="MARKS",
-        callback=_marks,
-        help="What stands for a missing value, such as NA,99; '' for empty. May be repeated.",
+        metavar="NAME=VALUE",
+        callback=_settings,
+        help="Any other parameter of Python's read_ratings, such as duplicates=mean, sep=';' or scale=column.",
     ),
-    "decimal": click.option(
-        "--decimal",
-        type=click.Choice(["auto", ".", ","]),
-        default="auto",
-        show_default=True,
-        help="Decimal separator.",
-    ),
-    "thousands": click.option("--thousands", metavar="CHAR", help="Separator of thousands."),
-    "maximum": click.option(
-        "--maximum", type=Finite(), help="Rating that means probability 1.  [default: largest seen]"
-    ),
-    "minimum": click.option(
-        "--minimum", type=Finite(), help="Rating that means probability 0.  [default: 0, or the smallest seen]"
-    ),
-    "scaling": click.option(
-        "--scaling",
-        type=click.Choice(["auto", "max", "minmax"]),
-        default="auto",
-        show_default=True,
-        help="p = r / maximum, or p = (r - minimum) / (maximum - minimum), as for negative ratings.",
-    ),
-    "scale": click.option(
-        "--scale",
-        type=click.Choice(["table", "column"]),
-        default="table",
-        show_default=True,
-        help="With --wide: one scale, or each column between its own ends.",
-    ),
-    "titles": click.option(
-        "--titles",
-        type=Input(),
-        metavar="FILE",
-        help="What the items are called: two columns, id and title, separated by commas, tabs, | or ::.",
-    ),
-}
-_OF_SCALES = ("maximum", "minimum", "scaling", "scale")
-
-
-def adding(*names: str) -> Callable[[F], F]:
-    """Return a decorator that adds options of `read_ratings`, in this order."""
-    return grouped("Reading the file", *(READING[name] for name in names))
-
-
-scale_options, titles_option = adding(*_OF_SCALES), adding("titles")
-#: All that concern how a file is laid out and how its values are written.
-reading_options = adding(*(name for name in READING if name not in (*_OF_SCALES, "titles")))
-
-
-def format_options(function: F) -> F:
-    """Add --format, --output, --safe-cells and --force."""
-    form = click.option(
-        "--format", "form", type=click.Choice(["table", "csv", "json"]), default="table", show_default=True
-    )
-    return form(output_option("Write to a file (csv or json).")(safe_cells_option(function)))
-
-
-def output_option(text: str, **more: Any) -> Callable[[F], F]:
-    """Return a decorator that adds --output, and --force for read-only files."""
-
-    def add(function: F) -> F:
-        return click.option("-o", "--output", type=Output(), help=text, **more)(force_option(function))
-
-    return add
+)
+_maximum = click.option("--maximum", type=Finite(), help="Rating that means probability 1.  [default: largest seen]")
+reading_options = _all_of(layout_options, _maximum)
+titles_option = click.option("--titles", type=Input(), metavar="FILE", help="What items are called.")
+format_options = _all_of(
+    click.option("--format", "form", type=click.Choice(["table", "csv", "json"]), default="table", show_default=True),
+    click.option("-o", "--output", type=Output(), help="Write to a file (csv or json)."),
+    click.option("--safe-cells", is_flag=True, help="In CSV, put ' before cells that a spreadsheet would run."),
+)
+newcomer_options = _all_of(
+    click.option("--users", type=Input(), metavar="FILE", help="New users by the attributes that the model knows."),
+    click.option("--items", type=Input(), metavar="FILE", help="New items by theirs."),
+)
+events_option = click.option("--events", "n_events", type=Count(), help="Elementary events.  [default: by the table]")
+psi_option = click.option(
+    "--psi",
+    type=click.Choice(["binary", "soft"]),
+    help="In an event an item happens or not, or with any chance (soft).",
+)
+seed_option = click.option("--seed", "random_state", default=0, show_default=True)
+jobs_option = click.option("--jobs", "n_jobs", default=-1, type=Count(), show_default=True, help="Threads; -1 is all.")
+likes_option = click.option("--likes", type=Finite(), help="Ratings from this on mean yes.  [default: the upper half]")
+data_option = click.option("--data", type=Input(), help="Ratings to judge by; those in the training data are left out.")
 
 
 def unknown_option(default: str) -> Callable[[F], F]:
@@ -225,153 +151,73 @@ def unknown_option(default: str) -> Callable[[F], F]:
         type=click.Choice(["error", "average", "ignore"]),
         default=default,
         show_default=True,
-        help="What to do with users and items that the model has not seen; ignore is average without a warning.",
+        help="What to do with ids that the model has not seen; ignore is average without a warning.",
     )
+
+
+# --- what is read -----------------------------------------------------------------------------------------------------
+
+
+def told(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return those of a verb's options that are for `read_ratings`, as far as they were given."""
+    refuse_strange(options["more"], (*SETTABLE, *OF_SCALES))
+    given = {name: options[name] for name in READING if options.get(name) not in (None, (), False)}
+    return given | options["more"]
+
+
+def refuse_strange(names: Iterable[str], known: Collection[str]) -> None:
+    """Refuse names behind --set that nobody knows."""
+    for name in names:
+        if name not in known:
+            near = get_close_matches(name, known, 1)
+            raise click.UsageError(f"--set {name}: no such parameter.{f' Did you mean {near[0]}?' if near else ''}")
 
 
 def read_input(path: str, options: Mapping[str, Any], *, like: Any = None) -> Observations:
     """Read a ratings file, map a packed table, or load a named dataset given as dataset:NAME.
 
-    `options` may hold others than those of `read_ratings`. With what a model learned as `like`, the file is read as the
-    one that it was learned from, and ratings are put on its scale.
+    With what a model learned as `like`, the file is read as the one that it was learned from, and ratings are put on
+    its scale.
     """
     from kolmogorov.data import Observations, datasets, read_ratings
     from kolmogorov.data.packed import is_table
     from kolmogorov.data.read import read_as_told
 
     doing("Reading standard input" if path == "-" else f"Reading {path}")
+    given = told(options)
     if path.startswith(DATASET) or is_table(path):
-        given = given_of(name for name in READING if name != "titles")
-        if given and like is None:
-            raise click.UsageError(f"{path} has its own layout and scale; drop {', '.join(given)}.")
+        layout = [name for name in given if name not in ("titles", "implicit")]
+        if layout and like is None:
+            raise click.UsageError(f"{path} has its own layout and scale; leave {', '.join(layout)} out.")
         table = datasets.load(path.removeprefix(DATASET)) if path.startswith(DATASET) else Observations.open(path)
-        return table.with_titles(items=options.get("titles"))
-    if like is None:
-        return read_ratings(path, **reading_settings(options))
-    return read_as_told(path, settings_like(like.recipe, options, _scale_settings(like.scale)))
+        return table.with_titles(items=given.get("titles"))
+    return read_ratings(path, **given) if like is None else read_as_told(path, reading_like(like, options))
 
 
-def settings_like(
-    recipe: Mapping[str, Any], options: Mapping[str, Any], more: Mapping[str, Any] | None = None
-) -> Reading:
-    """Return how to read a file by the recipe of another; options of the command line go first."""
+def reading_like(fitted: Any, options: Mapping[str, Any], *, pairs: bool = False) -> Reading:
+    """Return how to read a file as the one that a model was learned from; options of the command line go first."""
     from kolmogorov.data.told import Reading
 
-    context = click.get_current_context()
-    by_default = click.core.ParameterSource.DEFAULT
-    told = reading_settings(options)
-    asked = {name: told[name] for name in told if context.get_parameter_source(name) is not by_default}
-    return Reading.of_recipe(recipe, asked | dict(more or {}))
+    if pairs:
+        return Reading.of_recipe(fitted.recipe, told(options) | {"wide": False, "keep": None, "ignore": ()})
+    return Reading.of_recipe(fitted.recipe, told(options) | _on_scale(fitted.scale))
 
 
-def tell_source(say: Any, table: Observations) -> None:
-    """Print what was understood of a file, and what came of it."""
-    source = [] if table.source is None else table.source.lines()
-    say.print("\n".join([*source, str(table)]))
-
-
-def reading_settings(options: Mapping[str, Any], names: Iterable[str] = READING) -> dict[str, Any]:
-    """Return those of a verb's options that are for `read_ratings`, or for another reader that takes fewer."""
-    return {name: options[name] for name in names if name in options}
-
-
-def _scale_settings(scale: Scale) -> dict[str, Any]:
-    """Return the reading options that put new data on a model's scale."""
+def _on_scale(scale: Scale) -> dict[str, Any]:
+    """Return the parameters that put new data on a model's scale."""
     if scale.minimum == 0.0:
         return {"maximum": scale.maximum}
     return {"minimum": scale.minimum, "maximum": scale.maximum, "scaling": "minmax"}
 
 
-def is_probability(scale: Scale) -> bool:
-    """Tell whether ratings are the probabilities themselves, and need not be shown twice."""
-    return (scale.minimum, scale.maximum) == (0.0, 1.0)
-
-
 def likes_level(scale: Scale, likes: float | None) -> float | None:
-    """Turn --likes, in rating units, into a threshold on the probability scale; None where it was not given."""
-    if likes is None:
-        return None
-    if not scale.minimum < likes <= scale.maximum:
+    """Turn --likes, in rating units, into a threshold on the probability scale."""
+    if likes is not None and not scale.minimum < likes <= scale.maximum:
         raise click.BadParameter(
             f"must lie above {scale.minimum:g} and be at most {scale.maximum:g}, the model's scale; got {likes:g}.",
             param_hint="--likes",
         )
-    return float(scale.probability(likes))
-
-
-def given_of(names: Iterable[str]) -> list[str]:
-    """Return those of some options of the command that were given, as they are written."""
-    context = click.get_current_context()
-    flags = {option.name: option.opts[0] for option in context.command.params}
-    source = click.core.ParameterSource.COMMANDLINE
-    return [flags[name] for name in names if context.get_parameter_source(name) is source]
-
-
-def refuse_given(names: Iterable[str], why: str) -> None:
-    """Refuse options of the command that would be ignored."""
-    given = given_of(names)
-    if given:
-        raise click.UsageError(f"{', '.join(given)}: {why}.")
-
-
-# --- what is read beside ratings --------------------------------------------------------------------------------------
-
-
-def attribute_options(users: str, items: str) -> Callable[[F], F]:
-    """Return a decorator that adds --users and --items, each with its help."""
-    return grouped(
-        "Attributes (CSV or parquet files, one row for each id)",
-        click.option("--users", type=Input(), metavar="FILE", help=users),
-        click.option("--items", type=Input(), metavar="FILE", help=items),
-    )
-
-
-def read_attribute_files(table: Any, options: dict[str, Any], say: Any) -> dict[str, Attributes]:
-    """Read what --users and --items name beside a table, and say what was understood."""
-    from kolmogorov.data.attributes import read_attributes
-
-    if options["implicit"]:
-        refuse_given(("users", "items"), "does not go with --implicit: attributes are for draws, and there are none")
-    found: dict[str, Attributes] = {}
-    sides: tuple[Side, ...] = ("users", "items")
-    for side in sides:
-        if options[side] is not None:
-            doing(f"Reading {options[side]}")
-            found[side] = read_attributes(options[side], getattr(table, side), side)
-            say.print("\n".join(found[side].lines(side)))
-    return found
-
-
-def with_newcomers(model: Any, path: str, options: dict[str, Any]) -> Any:
-    """Introduce to a model, read from `path`, whom and what --users and --items name."""
-    from kolmogorov.errors import DataError
-
-    files = {side: options[side] for side in ("users", "items") if options[side] is not None}
-    if not files:
-        return model
-    if not hasattr(model, "fold_in"):
-        raise DataError(f"{path} holds a {type(model).__name__}, which knows no attributes.")
-    doing(f"Reading {' and '.join(files.values())}")
-    return model.update(**files)
-
-
-newcomer_options = attribute_options(
-    "New users by their attributes, in columns that the model was fitted with.", "New items by theirs."
-)
-
-
-def known_id(names: Vocabulary, text: str, what: str, unknown: str | None = None) -> str:
-    """Read an id or a title; one that the model does not know is an error that names those most like it.
-
-    `unknown` is what the verb was told to do then, where it can be told.
-    """
-    from kolmogorov.errors import UnknownIdError
-
-    found = names.parse(text)
-    if unknown in (None, "error") and names.rows_of([found])[0] < 0:
-        remedy = "" if unknown is None else " --unknown average uses the average instead."
-        raise UnknownIdError(f"The model has no data on {what} {found!r}.{names.suggestion(text)}{remedy}")
-    return found
+    return None if likes is None else float(scale.probability(likes))
 
 
 def pair_texts(path: str, options: Reading) -> tuple[list[str], list[str]]:
@@ -384,3 +230,35 @@ def pair_texts(path: str, options: Reading) -> tuple[list[str], list[str]]:
         table = Observations.open(path)
         return table.users.ids[table.user_rows()].tolist(), table.items.ids[table.item_rows()].tolist()
     return read_pairs(path, options)
+
+
+# --- models -----------------------------------------------------------------------------------------------------------
+
+
+def loaded(path: str, options: Mapping[str, Any], lacking: str = "") -> Any:
+    """Load a model, with new users and items of --users and --items, its items under their titles.
+
+    Where the verb needs events, `lacking` is what a model without any has not.
+    """
+    from kolmogorov.errors import DataError
+    from kolmogorov.models.base import EventModel
+    from kolmogorov.models.loading import load
+
+    doing(f"Loading {path}")
+    model = load(path)
+    if lacking and not isinstance(model, EventModel):
+        raise DataError(f"{path} holds a {type(model).__name__}, which has no {lacking}.")
+    files = {side: options[side] for side in ("users", "items") if options.get(side) is not None}
+    if files and not hasattr(model, "fold_in"):
+        raise DataError(f"{path} holds a {type(model).__name__}, which knows no attributes.")
+    return (model.update(**files) if files else model).with_titles(items=options.get("titles"))
+
+
+def known_id(names: Vocabulary, text: str, what: str, unknown: str = "error") -> str:
+    """Read an id or a title; one that the model does not know is an error that names those most like it."""
+    from kolmogorov.errors import UnknownIdError
+
+    found = names.parse(text)
+    if unknown == "error" and names.rows_of([found])[0] < 0:
+        raise UnknownIdError(f"The model has no data on {what} {found!r}.{names.suggestion(text)}")
+    return found

@@ -33,7 +33,7 @@ _RIDGES, _SPARSE = (0.3, 1.0, 3.0, 10.0, 30.0, 100.0), 10
 #: Weights of unobserved entries, as multiples of the usual one.
 _WEIGHTS = (0.3, 1.0, 3.0)
 #: What says that the model is to learn from ratings: draws learn how much to shrink.
-_OF_RATINGS = ("user_reg", "item_reg", "prior")
+OF_RATINGS = ("user_reg", "item_reg", "prior")
 _RULES: dict[str, Requirement] = {"max_seconds": POSITIVE | NONE, "k": integer(1)}
 
 
@@ -176,7 +176,7 @@ def tune(
     ends = time.monotonic() + (math.inf if max_seconds is None else max_seconds)
     if model is not None and not isinstance(model, Recommender):
         raise ParameterError(f"'model' must be a model of kolmogorov, got {type(model).__name__}.")
-    learn_from: Any = "ratings" if any(name in grid for name in _OF_RATINGS) else "draws"
+    learn_from: Any = "ratings" if any(name in grid for name in OF_RATINGS) else "draws"
     base = clone(model) if model is not None else KolmogorovModel(learn_from=learn_from)
     seed = base_seed(random_state)
     base.set_params(**({"random_state": seed} if "random_state" in base.get_params() else {}))

@@ -6,15 +6,8 @@ from typing import Any
 
 import click
 
-from kolmogorov.cli.command import DATASET, DatasetName, Input, Table, Verb, doing, safe_cells_option
-from kolmogorov.cli.options import (
-    output_option,
-    read_input,
-    reading_options,
-    scale_options,
-    tell_source,
-    titles_option,
-)
+from kolmogorov.cli.options import DATASET, read_input, reading_options, told
+from kolmogorov.cli.shell import Input, Output, Verb, doing
 
 
 @click.group("data")
@@ -40,61 +33,54 @@ def list_datasets() -> None:
     """
     from kolmogorov.cli.display import console, table
     from kolmogorov.data import datasets
-    from kolmogorov.data.datasets import data_directories
 
     known = datasets.names()
     console().print(table("Datasets", {"name": list(known), "what": list(known.values())}))
-    console().print("MovieLens is looked for in: " + ", ".join(map(str, data_directories())))
+    console().print("MovieLens is looked for in: " + ", ".join(map(str, datasets.data_directories())))
 
 
 @command.command("describe", cls=Verb)
-@click.argument("data", type=Input(dir_okay=True))
+@click.argument("data", type=Input())
 @click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
-@scale_options
 @reading_options
 def describe(data: str, form: str, **options: Any) -> None:
-    """Say what is understood of DATA: columns, words, scale.
-
-    DATA is read as `fit` reads it. What is missing or repeated is counted.
+    """Say what is understood of DATA, read as `fit` reads it: columns, words, scale, what is missing or repeated.
 
     \b
     Examples:
       kolmogorov data describe ratings.csv --maximum 5
       kolmogorov data describe survey.csv --wide --ignore Age --format json
     """
-    import json
-
     import numpy as np
 
-    from kolmogorov.cli.display import console, table
+    from kolmogorov.cli.display import console, emit_json, table
     from kolmogorov.data import datasets
 
     observations = read_input(data, options)
+    source, scale = observations.source, observations.scale
     if form == "json":
         sizes = {"n_users": observations.n_users, "n_items": observations.n_items, "n_observed": len(observations)}
-        scale = {"minimum": observations.scale.minimum, "maximum": observations.scale.maximum}
-        source = {} if observations.source is None else observations.source.to_dict()
-        click.echo(json.dumps(sizes | source | {"scale": scale}, indent=2))
+        understood = {} if source is None else source.to_dict()
+        emit_json(sizes | understood | {"scale": {"minimum": scale.minimum, "maximum": scale.maximum}}, None)
         return
-    tell_source(console(), observations)
+    out = console()
+    out.print("\n".join([*(() if source is None else source.lines()), str(observations)]))
     if data.startswith(DATASET):
         name = data.removeprefix(DATASET)
-        console().print(f"{name}: {datasets.names()[name]}")
-    ratings = observations.scale.rating(observations.values)
-    per_user, per_item = observations.rows.counts, observations.columns.counts
-    rows = [("ratings", ratings), ("per user", per_user), ("per item", per_item)]
+        out.print(f"{name}: {datasets.names()[name]}")
+    counts = {"per user": observations.rows.counts, "per item": observations.columns.counts}
+    rows = {"ratings": scale.rating(observations.values), **counts}
     points: dict[str, Any] = {"smallest": np.min, "median": np.median, "mean": np.mean, "largest": np.max}
-    columns: dict[str, list[Any]] = {"": [name for name, _ in rows]}
-    columns |= {point: [f"{function(array):,.4g}" for _, array in rows] for point, function in points.items()}
-    console().print(table(None, columns))
+    columns = {point: [f"{function(array):,.4g}" for array in rows.values()] for point, function in points.items()}
+    out.print(table(None, {"": list(rows), **columns}))
 
 
 @command.command("export", cls=Verb)
-@click.argument("name", type=DatasetName())
+@click.argument("name")
 @click.option("--format", "form", type=click.Choice(["csv", "json"]), default="csv", show_default=True)
-@output_option("File to write.  [default: standard output]")
-@safe_cells_option
-def export(name: str, form: str, output: str | None) -> None:
+@click.option("-o", "--output", type=Output(), help="File to write.  [default: standard output]")
+@click.option("--safe-cells", is_flag=True, help="In CSV, put ' before cells that a spreadsheet would run.")
+def export(name: str, form: str, output: str | None, safe_cells: bool) -> None:
     """Write the dataset NAME with the columns user, item, rating.
 
     \b
@@ -104,27 +90,20 @@ def export(name: str, form: str, output: str | None) -> None:
     from kolmogorov.cli.display import emit
     from kolmogorov.data import datasets
 
-    observations = datasets.load(name)
-    columns = {
-        "user": observations.users.ids[observations.user_rows()],
-        "item": observations.items.ids[observations.item_rows()],
-        "rating": observations.scale.rating(observations.values),
-    }
-    emit(columns, form, output)
+    table = datasets.load(name)
+    columns = {"user": table.users.ids[table.user_rows()], "item": table.items.ids[table.item_rows()]}
+    emit({**columns, "rating": table.scale.rating(table.values)}, form, output)
 
 
 @command.command("pack", cls=Verb)
-@click.argument("files", nargs=-1, required=True, type=Input(dir_okay=True))
-@click.option("-o", "--output", type=Table(), required=True, help="The table, a folder.")
-@scale_options
+@click.argument("files", nargs=-1, required=True, type=Input())
+@click.option("-o", "--output", type=Output(folder=True), required=True, help="The table, a folder.")
 @reading_options
-@titles_option
 def pack_files(files: tuple[str, ...], output: str, **options: Any) -> None:
     """Pack FILES into one table that is mapped, not read.
 
     Packing takes about 50 bytes of memory a rating; what is packed takes none. FILES are those that `fit` takes, as
-    many as you like, and directories of parquet files. fit, tune, evaluate, rules, report and describe take the table
-    in place of a file.
+    many as you like, and directories of parquet files. Verbs take the table in place of a file.
 
     \b
     Examples:
@@ -137,8 +116,8 @@ def pack_files(files: tuple[str, ...], output: str, **options: Any) -> None:
     from kolmogorov.data.read import pack
 
     if output == "-":
-        raise click.UsageError("A table is written to a file, not to standard output.")
+        raise click.UsageError("A table is written to a folder, not to standard output.")
     doing("Packing")
-    say, table = console(), pack(files, output, **options)
-    tell_source(say, table)
-    say.print(f"Table written to {shown(output)}")
+    table, out = pack(files, output, **told(options)), console()
+    out.print("\n".join([*(table.source.lines() if table.source else ()), str(table)]))
+    out.print(f"Table written to {shown(output)}")

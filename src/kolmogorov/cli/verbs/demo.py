@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kolmogorov.cli.command import Verb, doing
+from kolmogorov.cli.shell import Verb, doing
 
 if TYPE_CHECKING:
     from kolmogorov.data import Observations
@@ -60,7 +60,8 @@ def command(seed: int) -> None:
     out.print("\nWhat follows from a yes, by the training votes:")
     for rule in model.relations().rules(train, item=_TREATY, max_rules=3):
         out.print(f"  {rule}")
-    _say_why("Why Austria votes for a ban of nuclear weapons", model, "Austria", _TREATY)
+    out.print("\nWhy Austria votes for a ban of nuclear weapons:")
+    out.print(str(model.explain("Austria", _TREATY)))
     out.print("\nWhat if a country votes yes on that, and yes (or no) on human rights in Iran? From 0, no, to 1, yes:")
     for motion, chances in _what_if(model, votes).items():
         out.print(f"  {motion}: {chances[0]:.2f} (or {chances[1]:.2f})")
@@ -86,10 +87,3 @@ def _called_right(model: KolmogorovModel, train: Observations, test: Observation
     np.add.at(counts, (train.item_rows(), np.round(2 * train.values).astype(int)), 1)
     truth = np.round(2 * test.values).astype(int)
     return float((told == truth).mean()), float((counts.argmax(axis=1)[test.item_rows()] == truth).mean())
-
-
-def _say_why(title: str, model: KolmogorovModel, user: str, item: str) -> None:
-    from kolmogorov.cli.display import console
-
-    console().print(f"\n{title}:")
-    console().print(str(model.explain(user, item)))

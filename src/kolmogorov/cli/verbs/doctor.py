@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import click
 
-from kolmogorov.cli.command import Verb
+from kolmogorov.cli.shell import Verb
+
+_PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "threadpoolctl", "pyarrow", "click", "rich")
+_VARIABLES = ("KOLMOGOROV_DATA", "KOLMOGOROV_DEBUG", "NUMBA_CACHE_DIR", "NUMBA_DISABLE_JIT", "OMP_NUM_THREADS")
 
 
 @click.command("doctor", cls=Verb)
@@ -17,18 +20,33 @@ def command() -> None:
     Example:
       kolmogorov doctor
     """
+    import os
+    import platform
+    import sys
+
+    import numpy
+    from threadpoolctl import threadpool_info
+
+    from kolmogorov import __version__
+    from kolmogorov._support.threads import usable_cpus
     from kolmogorov.cli.display import console, table
-
-    facts = _facts()
-    console().print(table("kolmogorov doctor", {"what": list(facts), "is": list(facts.values())}))
-
-
-def _cache() -> str | None:
-    """Return where compiled kernels are kept, if anywhere."""
+    from kolmogorov.data.datasets import data_directories
     from kolmogorov.solvers.rows import normal_equations
 
+    facts = {"kolmogorov": __version__, "Python": sys.version.split()[0], "platform": platform.platform()}
+    facts |= {package: _version(package) or "missing" for package in _PACKAGES}
+    numpy.ones((2, 2)) @ numpy.ones((2, 2))
+    pools = threadpool_info()
+    blas = {f"{pool['internal_api']} {pool['version']}" for pool in pools if pool["user_api"] == "blas"}
+    facts["BLAS"] = ", ".join(sorted(blas)) or "unknown"
+    facts["usable processors"] = str(usable_cpus())
     stats = getattr(normal_equations, "stats", None)
-    return stats.cache_path if stats is not None else None
+    facts["kernel cache"] = "none: compiled in every process" if stats is None else str(stats.cache_path)
+    facts["GPU"] = _gpu()
+    facts["datasets"] = ", ".join(map(str, data_directories()))
+    facts["extras with packages that are missing"] = _extras()
+    facts |= {name: os.environ[name] for name in _VARIABLES if name in os.environ}
+    console().print(table("kolmogorov doctor", {"what": list(facts), "is": list(facts.values())}))
 
 
 def _gpu() -> str:
@@ -51,51 +69,14 @@ def _version(package: str) -> str | None:
         return None
 
 
-def _extras() -> dict[str, str]:
-    """Say of each extra which of its packages are not there; of those that only some Pythons need nothing is said."""
+def _extras() -> str:
+    """Name the extras of which a package is not there; of those that only some Pythons need nothing is said."""
     import re
     from importlib.metadata import requires
 
     if _version("kolmogorov") is None:
-        return {"extras": "unknown: the metadata of kolmogorov is not installed"}
-    wanted: dict[str, list[str]] = {}
-    for line in requires("kolmogorov") or ():
-        found = re.fullmatch(r"([\w.-]+).*\bextra == ['\"]([\w-]+)['\"].*", line)
-        if found and "python_version" not in line:
-            wanted.setdefault(found[2], []).append(found[1])
-    absent = {extra: ", ".join(filter(lambda name: _version(name) is None, wanted[extra])) for extra in sorted(wanted)}
-    return {
-        f"extra {extra}": f"{names} missing; in the clone: pip install '.[{extra}]'" if names else "installed"
-        for extra, names in absent.items()
-    }
-
-
-def _facts() -> dict[str, str]:
-    import os
-    import platform
-    import sys
-
-    import numba
-    import numpy
-    from threadpoolctl import threadpool_info
-
-    from kolmogorov import __version__
-    from kolmogorov._support.threads import usable_cpus
-    from kolmogorov.data.datasets import data_directories
-
-    facts = {"kolmogorov": __version__, "Python": sys.version.split()[0], "platform": platform.platform()}
-    for package in ("numpy", "scipy", "numba", "scikit-learn", "threadpoolctl", "pyarrow", "click", "rich"):
-        facts[package] = _version(package) or "missing"
-    numpy.ones((2, 2)) @ numpy.ones((2, 2))
-    blas = [f"{pool['internal_api']} {pool['version']}" for pool in threadpool_info() if pool["user_api"] == "blas"]
-    facts["BLAS"] = ", ".join(sorted(set(blas))) or "unknown"
-    facts["usable processors"] = str(usable_cpus())
-    facts["compiler"] = "disabled" if getattr(numba.config, "DISABLE_JIT", False) else "numba"
-    facts["kernel cache"] = _cache() or "none: compiled in every process"
-    facts["GPU"] = _gpu()
-    facts["datasets"] = ", ".join(map(str, data_directories()))
-    facts |= _extras()
-    for name in ("KOLMOGOROV_DATA", "KOLMOGOROV_DEBUG", "NUMBA_CACHE_DIR", "NUMBA_DISABLE_JIT", "OMP_NUM_THREADS"):
-        if name in os.environ:
-            facts[name] = os.environ[name]
-    return facts
+        return "unknown: the metadata of kolmogorov is not installed"
+    pattern = re.compile(r"([\w.-]+).*\bextra == ['\"]([\w-]+)['\"].*")
+    wanted = [pattern.fullmatch(line) for line in requires("kolmogorov") or () if "python_version" not in line]
+    absent = sorted({found[2] for found in wanted if found and _version(found[1]) is None})
+    return ", ".join(f"pip install '.[{extra}]'" for extra in absent) or "none"

@@ -2,121 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from kolmogorov.cli.command import Input, ModelFile, Verb, chosen_format, doing
-from kolmogorov.cli.options import COUNT, format_options, read_input, reading_options, refuse_given
-
-if TYPE_CHECKING:
-    from kolmogorov.data import Observations
+from kolmogorov.cli.options import Count, format_options, layout_options, loaded, read_input
+from kolmogorov.cli.shell import Input, ModelFile, Verb, doing
 
 
 @click.command("evaluate", cls=Verb)
 @click.argument("model", type=ModelFile())
-@click.argument("data", type=Input(dir_okay=True))
+@click.argument("data", type=Input())
 @click.option(
     "--ranking/--errors",
     default=None,
     help="Rank all items for every user and find those they like, or measure errors.  [default: --ranking for models "
     "of fit --implicit, else --errors]",
 )
-@click.option("-k", "k", default=10, show_default=True, type=COUNT, help="Length of the lists.")
-@click.option("--folds", type=click.IntRange(2), help="Refit the model's settings on k folds of DATA and test on each.")
-@click.option("--seed", default=0, show_default=True, help="Of the folds and the fits.")
+@click.option("-k", "--k", default=10, show_default=True, type=Count(), help="Length of the lists.")
 @format_options
-@reading_options
-def command(
-    model: str,
-    data: str,
-    ranking: bool | None,
-    k: int,
-    folds: int | None,
-    seed: int,
-    form: str,
-    output: str | None,
-    **layout: Any,
-) -> None:
-    """Compare the predictions of MODEL with the ratings in DATA.
+@layout_options
+def command(model: str, data: str, ranking: bool | None, k: int, form: str, output: str | None, **options: Any) -> None:
+    """Compare the predictions of MODEL with the ratings in DATA that it was not trained on.
 
-    Ratings that MODEL was trained on are found and kept apart, in the column "training". Errors are given on the
-    probability scale and in rating units; for 0/1 data also accuracy, log loss and Brier score. Simple guesses (means,
-    user and item biases) stand beside them.
-
-    --ranking compares lists with what users like in DATA: the upper half of the ratings. A list holds no item that
-    MODEL was trained on for its user. The list of the most popular items stands beside it.
-
-    --folds tests the settings instead of the model: it fits them to all folds but one, and tests on that one, for each.
+    Errors are given on the probability scale and in rating units; for 0/1 data also accuracy, log loss and Brier score.
+    Simple guesses (means, user and item biases) stand beside them. --ranking compares lists with what users like in
+    DATA: the upper half of the ratings; the list of the most popular items stands beside it. To test settings by
+    cross-validation, see `kolmogorov tune`.
 
     \b
     Examples:
       kolmogorov evaluate model.km test.csv --format json
-      kolmogorov evaluate model.km ratings.csv --folds 5
       kolmogorov evaluate clicks.km later.csv --ranking -k 20
     """
-    from kolmogorov._support.validation import check_parameters, integer
-    from kolmogorov.cli.display import console, emit, scored_apart, without_repeats
-    from kolmogorov.models.loading import load
+    from kolmogorov.cli.display import chosen_format, console, emit, for_people, held_out_scores
+    from kolmogorov.errors import DataError
+    from kolmogorov.models.metrics import held_out
 
-    check_parameters("evaluate", {"k": k}, {"k": integer(1)})
-    doing(f"Loading {model}")
-    fitted_model = load(model)
-    if not (fitted_model._is_only_yes if ranking is None else ranking):
-        refuse_given(["k"], "goes only with --ranking")
-        length = None
-    else:
-        length = k
-    observations = read_input(data, layout, like=fitted_model.fitted_)
+    fitted_model = loaded(model, options)
+    observations = read_input(data, options, like=fitted_model.fitted_)
     doing(f"Scoring {len(observations):,} ratings")
-    if folds is None:
-        columns, title, sentence = scored_apart(fitted_model, observations, length)
-        if chosen_format(form, output) == "table":
-            columns = without_repeats(columns, observations.scale)
-        emit(columns, form, output, title)
-    else:
-        parts = observations.folds(folds, random_state=seed)
-        sentence = _over_folds(fitted_model, parts, seed, length, form, output)
+    fresh = held_out(fitted_model.fitted_, observations)
+    if len(observations) and not len(fresh):
+        raise DataError(
+            f"The model was trained on all {len(observations):,} ratings of {data}: nothing is learned from its errors "
+            "there. Give other ratings, or fit with --test-size 0.2."
+        )
+    lists = fitted_model._is_only_yes if ranking is None else ranking
+    columns, sentence = held_out_scores(fitted_model, fresh, k if lists else None)
+    if chosen_format(form, output) == "table":
+        columns = for_people(columns, observations.scale)
+    known = len(observations) - len(fresh)
+    others = f"; {known:,} others are of the training data" if known else ""
+    emit(columns, form, output, f"On {len(fresh):,} ratings{others}")
     if sentence:
         console(stderr=True).print(sentence)
-
-
-def _over_folds(
-    model: Any,
-    parts: Iterator[tuple[Observations, Observations]],
-    seed: int,
-    k: int | None,
-    form: str,
-    output: str | None,
-) -> str | None:
-    """Fit the settings of a model to all folds but one, for each, and show the scores; return what is to be said."""
-    import numpy as np
-    from sklearn.base import clone
-
-    from kolmogorov.cli.display import emit, scored
-    from kolmogorov.models.metrics import decisive, verdict
-
-    results = []
-    for number, (train, test) in enumerate(parts, 1):
-        doing(f"Fitting fold {number}")
-        fresh = clone(model).set_params(random_state=seed)
-        results.append(scored(fresh.fit(train), test, "model", k)[0])
-    names, guesses = results[0]["score"], list(results[0])[2:]
-    table = np.array([result["model"] for result in results])
-    columns = {"score": names, "mean": table.mean(axis=0).tolist(), "sd": table.std(axis=0, ddof=1).tolist()}
-    columns |= {f"fold {number + 1}": row.tolist() for number, row in enumerate(table)}
-    beside = {guess: [_mean([result[guess][n] for result in results]) for n in range(len(names))] for guess in guesses}
-    if chosen_format(form, output) == "table":
-        emit(columns, form, output, f"{len(results)} folds")
-        emit({"score": names, "mean": columns["mean"], **beside}, form, output, "Beside simple guesses")
-    else:
-        emit({**columns, **beside}, form, output)
-    means = {guess: dict(zip(names, cells, strict=True)) for guess, cells in beside.items()}
-    mean = dict(zip(names, columns["mean"], strict=True))
-    return verdict(mean, means, decisive(mean))
-
-
-def _mean(values: list[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return sum(known) / len(known) if known else None

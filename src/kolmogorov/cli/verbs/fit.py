@@ -2,229 +2,211 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack, nullcontext
+import logging
+import re
+import signal
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, nullcontext
 from threading import Event
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from kolmogorov.cli.command import Input, Output, Verb, doing, grouped
-from kolmogorov.cli.models import check_address, cluster
 from kolmogorov.cli.options import (
-    COUNT,
-    EVENTS,
-    JOBS,
-    PSI,
     Finite,
-    attribute_options,
-    output_option,
-    read_attribute_files,
+    events_option,
+    jobs_option,
+    psi_option,
     read_input,
     reading_options,
-    refuse_given,
-    scale_options,
-    tell_source,
-    titles_option,
+    refuse_strange,
+    seed_option,
 )
-from kolmogorov.cli.process import INTERRUPTED
+from kolmogorov.cli.shell import INTERRUPTED, OF_SCALES, SETTABLE, Input, Output, Verb, doing
 
 if TYPE_CHECKING:
+    from kolmogorov.cluster.dask import Dask
     from kolmogorov.data import Observations
-    from kolmogorov.data.attributes import Attributes
 
-#: Events that are listed after a fit.
-_MOST_EVENTS = 16
+
+def _address(context: click.Context, parameter: click.Parameter, text: str | None) -> str | None:
+    if text is not None and not re.fullmatch(r"local:[1-9]\d*|(tcp|tls|ws|wss)://\S+", text):
+        raise click.BadParameter(f"must be local:N or the address of a scheduler: tcp://host:8786, got {text!r}.")
+    return text
 
 
 @click.command("fit", cls=Verb)
-@click.argument("data", type=Input(dir_okay=True))
-@output_option("Model file to write.", required=True)
-@click.option(
-    "--events",
-    type=EVENTS,
-    help="Number of elementary events.  [default: by the size of the table; 48 with --implicit --point]",
-)
-@click.option(
-    "--psi",
-    type=PSI,
-    help="What an item may be in an event: it happens or not, or (of one model) any number from 0 to 1.  [default: "
-    "binary; of draws a grid by the table; soft with --implicit --point]",
-)
+@click.argument("data", type=Input())
+@click.option("-o", "--output", type=Output(), required=True, help="Model file to write.")
+@events_option
+@psi_option
 @click.option(
     "--bayes/--point",
     default=None,
     help="Fit an average of models (most accurate, with intervals), or one model that you can read.  [default: "
-    "--bayes, unless an option of --point is given]",
+    "--bayes, unless something is asked for that only one model has]",
 )
-@grouped(
-    "Average of models (--bayes)",
-    click.option(
-        "--likelihood",
-        type=click.Choice(["auto", "gaussian", "bernoulli"]),
-        default="auto",
-        show_default=True,
-        help="Kind of values: numbers with noise, or yes/no.",
-    ),
-    click.option("--chains", type=COUNT, help="Independent chains.  [default: by the size of the table]"),
-    click.option("--burn-in", type=COUNT, help="First sweeps of each chain, which are dropped.  [default: by size]"),
-    click.option("--samples", type=COUNT, help="Draws kept of each chain.  [default: by size]"),
-    click.option("--max-seconds", type=Finite(), help="Time limit for the chains; fewer are drawn if needed."),
+@click.option(
+    "--learn-from",
+    type=click.Choice(["draws", "ratings"]),
+    help="One model: fit it to a table completed by draws, or to the ratings alone, as in the paper.",
 )
-@grouped(
-    "One model (--point)",
-    click.option(
-        "--learn-from",
-        type=click.Choice(["draws", "ratings"]),
-        default="draws",
-        show_default=True,
-        help="Fit to a table completed by short chains (draws), or to the ratings alone, as in the paper.",
-    ),
-    click.option("--user-reg", type=Finite(), help="With --learn-from ratings: ridge on theta.  [default: 10]"),
-    click.option("--item-reg", type=Finite(), help="With --learn-from ratings: ridge on psi.  [default: 0]"),
-    click.option(
-        "--prior",
-        type=click.Choice(["mean", "uniform"]),
-        default="mean",
-        help="With --learn-from ratings: where the ridge pulls theta.  [default: mean]",
-    ),
-    click.option("--user-solver", default="auto", show_default=True, help="See docs/solvers.md."),
-    click.option("--item-solver", default="auto", show_default=True, help="See docs/solvers.md."),
-    click.option("--max-iter", type=COUNT, help="Limit on sweeps.  [default: 30; 100 from ratings]"),
-    click.option("--tol", default=1e-4, type=Finite(), show_default=True, help="Relative decrease at which to stop."),
-    click.option(
-        "--n-init", type=COUNT, help="Number of starts; the best is kept.  [default: 2 or 10; 1 from ratings]"
-    ),
-)
-@attribute_options(
-    "What is known of users: ages, jobs, ...; new ones can be placed by it.",
-    "What is known of items: genres, years, ...; lists as Drama|War.",
-)
-@click.option("--seed", default=0, show_default=True)
-@grouped(
-    "Where to compute",
-    click.option("--jobs", default=-1, type=JOBS, show_default=True, help="Threads; -1 for all processors."),
-    click.option(
-        "--dask",
-        metavar="WHERE",
-        callback=check_address,
-        help="Fit on a Dask cluster: local:N for N processes here, or a scheduler's address such as tcp://host:8786.",
-    ),
-    click.option(
-        "--gpu",
-        is_flag=True,
-        help="Fit on an NVIDIA GPU. Needs the extra 'cuda'.",
-    ),
-    click.option(
-        "--shard-ratings", default=1_000_000, show_default=True, help="With --dask: ratings in a shard, about."
-    ),
-)
+@click.option("--users", type=Input(), metavar="FILE", help="What is known of users: ages, jobs; a row for each id.")
+@click.option("--items", type=Input(), metavar="FILE", help="What is known of items: genres, years; lists as A|B.")
 @click.option("--test-size", type=Finite(), help="Hold out this share of the ratings and measure errors on it.")
-@click.option("--checkpoint", type=Output(), help="With --learn-from ratings: file to continue from after a crash.")
+@click.option("--max-seconds", type=Finite(), help="Time limit for draws; fewer are made if needed.")
+@seed_option
+@jobs_option
+@click.option("--gpu", is_flag=True, help="Fit on an NVIDIA GPU. Needs the extra 'cuda'.")
+@click.option("--dask", metavar="WHERE", callback=_address, help="Fit on a Dask cluster: local:N, or tcp://host:8786.")
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
-@scale_options
 @reading_options
-@titles_option
 def command(
-    data: str,
-    output: str,
-    events: int | None,
-    seed: int,
-    jobs: int,
-    test_size: float | None,
-    quiet: bool,
-    dask: str | None,
-    gpu: bool,
-    shard_ratings: int,
-    **options: Any,
+    data: str, output: str, test_size: float | None, gpu: bool, dask: str | None, quiet: bool, **options: Any
 ) -> None:
     """Learn a model from DATA and write it to a file.
 
-    DATA is a file with a user, an item and a value per line. It may be separated by commas, tabs, '::' or spaces, have
-    a header or not, be compressed (.gz, .xz, .bz2, .zip), or be parquet. A directory means the parquet files in it, "-"
-    standard input, and dataset:NAME one of `kolmogorov data list`. Values are numbers, or yes and no. --wide reads a
-    table with a column for each item.
+    DATA has a user, an item and a value per line: text of any separator, compressed or not, parquet, a directory of
+    parquet files, "-" for standard input, or dataset:NAME of `kolmogorov data list`. Values are numbers, or yes and no.
+    --wide reads a table with a column for each item. --set also takes the model's own parameters: n_chains=4,
+    user_reg=30.
 
     \b
     Examples:
       kolmogorov fit ratings.csv -o model.km
       kolmogorov fit ratings.csv --point --events 8 -o model.km
-      kolmogorov fit u.data --maximum 5 --learn-from ratings --user-reg 30 --test-size 0.2 -o ml.km
-      kolmogorov fit u.data --maximum 5 --test-size 0.2 -o ml.km
-      kolmogorov fit u.data --maximum 5 --bayes --max-seconds 60 -o ml.km
+      kolmogorov fit u.data --maximum 5 --test-size 0.2 --max-seconds 60 -o ml.km
+      kolmogorov fit u.data --maximum 5 --learn-from ratings --set user_reg=30 -o ml.km
       kolmogorov fit ratings.csv --users users.csv --items films.csv -o model.km
       kolmogorov fit clicks.csv --implicit --test-size 0.2 -o clicks.km
-      kolmogorov fit table --dask local:4 -o model.km
-      kolmogorov fit table --gpu --point --events 16 -o model.km
       kolmogorov fit votes.csv --map yes=1,abstain=0.5,no=0 --missing absent --titles motions.csv -o votes.km
       zcat votes.tsv.gz | kolmogorov fit - -o votes.km
     """
+    from kolmogorov._support.markup import shown
     from kolmogorov._support.progress import silence
     from kolmogorov._support.validation import between, check_parameters
     from kolmogorov.cli.display import console
-    from kolmogorov.cli.models import unfitted_model
+    from kolmogorov.gpu.cuda import Cuda
 
     if output == "-":
         raise click.UsageError("A model is written to a file, not to standard output.")
-    if dask is None:
-        refuse_given(["shard_ratings"], "goes only with --dask")
-    elif gpu:
+    if gpu and dask is not None:
         raise click.UsageError("--gpu does not go with --dask: workers of a cluster compute on their processors.")
     say = console(stderr=True)
     say.quiet = quiet
     with ExitStack() as stack:
         if quiet:
             stack.enter_context(silence())
-        execution = _gpu() if gpu else None
-        if dask is not None:
-            execution = stack.enter_context(cluster(dask, shard_ratings))
+        execution: Any = None
+        if gpu:
+            execution = Cuda()
+            execution.found()
+        elif dask is not None:
+            execution = stack.enter_context(_cluster(dask))
         # What is wrong with the settings is said before a file is read, which may take minutes.
-        model = unfitted_model(options, n_events=events, random_state=seed, n_jobs=jobs, execution=execution)
+        model = _unfitted(options, execution)
         model._check_parameters()
         if test_size is not None:
             check_parameters("fit", {"test_size": test_size}, {"test_size": between(0.0, 1.0)})
         train, test = _tables(data, model, test_size, options, say)
-        beside = read_attribute_files(train, options, say)
+        beside = _attributes(train, options, say)
         say.print(_choice(model, train, options["bayes"] is None))
         doing(None)
-        _learn(model, (train, test), beside, output, say)
+        _fit(model, train, test, beside, say)
+        model.save(output)
+        doing("Measuring errors")
+        if not quiet:
+            _results(model, test, say)
+        say.print(f"Model written to {shown(output)}")
+        if getattr(model, "interrupted_", False):
+            # What was asked for is not all there; a script should know.
+            raise click.exceptions.Exit(INTERRUPTED)
 
 
-def _learn(
-    model: Any, tables: tuple[Any, Observations | None], beside: dict[str, Attributes], output: str, say: Any
-) -> None:
-    """Fit, save and report."""
-    from kolmogorov._support.markup import shown
+def _unfitted(options: dict[str, Any], execution: Any) -> Any:
+    """Make the model: draws, unless something is asked for that only one model, or one of lists, has."""
+    from kolmogorov.cluster.dask import Dask
+    from kolmogorov.models.bayesian import BayesianKolmogorovModel
+    from kolmogorov.models.kolmogorov import KolmogorovModel
+    from kolmogorov.models.lists import ListModel
 
-    train, test = tables
-    _fit(model, train, test, beside, say)
-    if model._has_draws and model.max_seconds is not None:
-        say.print(_time_used(model, train))
-    model.save(output)
-    doing("Measuring errors")
-    if not say.quiet:
-        _results(model, train, test, say)
-    say.print(f"Model written to {shown(output)}")
-    if not model._has_draws and getattr(model, "interrupted_", False):
-        # What was asked for is not all there; a script should know.
-        raise click.exceptions.Exit(INTERRUPTED)
+    names = ("n_events", "psi", "learn_from", "max_seconds", "random_state", "n_jobs")
+    given = {name: options[name] for name in names if options[name] is not None}
+    given |= {} if execution is None else {"execution": execution}
+    kinds: tuple[Any, ...] = (BayesianKolmogorovModel, KolmogorovModel, ListModel)
+    draws, one, lists = (kind._get_param_names() for kind in kinds)
+    own, more = {*draws, *one, *lists}, options["more"]
+    refuse_strange(more, {*own, *SETTABLE, *OF_SCALES})
+    given |= {name: more.pop(name) for name in own & more.keys()}
+    kind: Any = BayesianKolmogorovModel
+    if options["implicit"] and options["bayes"] is None and given.keys() <= set(lists):
+        kind = ListModel
+    elif options["implicit"] and not options["bayes"]:
+        kind, given["unobserved"] = KolmogorovModel, "auto"
+    elif options["bayes"] is None:
+        only_one = given.keys() - set(draws) or given.get("psi") == "soft" or isinstance(execution, Dask)
+        kind = KolmogorovModel if only_one else kind
+    elif not options["bayes"]:
+        kind = KolmogorovModel
+    for name in given:
+        if name not in kind._get_param_names():
+            flag = f"--{name.replace('_', '-')}" if name in names else f"--set {name}"
+            other = "goes only with --bayes" if name in draws else "goes only with --point"
+            raise click.UsageError(f"{flag}: {other}; this fits a {kind.__name__}.")
+    return kind(**given)
 
 
-def _gpu() -> Any:
-    """Return the GPU, which must be there before a file is read."""
-    from kolmogorov.gpu.cuda import Cuda
+@contextmanager
+def _cluster(address: str) -> Iterator[Dask]:
+    """Connect to a scheduler, or start workers here: ``local:4`` is four processes of one thread."""
+    from kolmogorov._support.optional import require
+    from kolmogorov.cluster.dask import Dask
+    from kolmogorov.errors import ExecutionError
 
-    cuda = Cuda()
-    cuda.found()
-    return cuda
+    distributed: Any = require("distributed", extra="dask", purpose="--dask")
+    with ExitStack() as stack:
+        if address.startswith("local:"):
+            # Ctrl-C goes to the whole terminal. Workers that are started while it is ignored ignore it for good: the
+            # command ends by itself, keeping the best state so far, and for that it needs them.
+            before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+            workers = int(address.removeprefix("local:"))
+            more = {"dashboard_address": ":0", "silence_logs": logging.CRITICAL}
+            try:
+                local = distributed.LocalCluster(n_workers=workers, threads_per_worker=1, processes=True, **more)
+            finally:
+                signal.signal(signal.SIGINT, before)
+            client = distributed.Client(stack.enter_context(local))
+        else:
+            try:
+                client = distributed.Client(address, timeout=10)
+            except (OSError, TimeoutError) as error:
+                raise ExecutionError(f"No Dask scheduler answers at {address}: {error}.") from None
+        yield Dask(stack.enter_context(client))
 
 
 def _tables(data: str, model: Any, test_size: float | None, options: dict[str, Any], say: Any) -> tuple[Any, Any]:
     """Return what to learn from, and what is held out."""
     table = read_input(data, options)
-    tell_source(say, table)
+    say.print("\n".join([*(table.source.lines() if table.source else ()), str(table)]))
     if test_size is None:
         return table, None
     return table.split(test_size, random_state=model.random_state, by="user" if options["implicit"] else "entry")
+
+
+def _attributes(table: Any, options: dict[str, Any], say: Any) -> dict[str, Any]:
+    """Read what --users and --items name beside a table, and say what was understood."""
+    from kolmogorov.data.attributes import read_attributes
+
+    found: dict[str, Any] = {}
+    for side in ("users", "items"):
+        if options[side] is None:
+            continue
+        if options["implicit"]:
+            raise click.UsageError(f"--{side}: does not go with --implicit: attributes are for draws.")
+        doing(f"Reading {options[side]}")
+        found[side] = read_attributes(options[side], getattr(table, side), side)
+        say.print("\n".join(found[side].lines(side)))
+    return found
 
 
 def _choice(model: Any, train: Any, by_default: bool) -> str:
@@ -234,79 +216,62 @@ def _choice(model: Any, train: Any, by_default: bool) -> str:
 
     if isinstance(model, ListModel):
         return "Fitting lists: what follows from what, and events. --point fits one model of events alone."
-    if not model._has_draws:
-        why = why_ratings(model, train)
-        if why is None:
-            return "Fitting one model that you can read, from a table completed by short chains."
-        return f"Fitting one model from the ratings{'' if model.learn_from == 'ratings' else f': {why}'}."
-    other = " --point fits one you can read, sooner." if by_default else ""
-    words = "Fitting an average of models (most accurate)"
-    plan = model._plan(train, learned=False)
-    events = "" if model.n_events == "auto" else f", {plan.n_events} events"
-    return f"{words}: {'up to ' if plan.enough else ''}{plan.n_chains} chains of {plan.n_sweeps} sweeps{events}.{other}"
+    if model._has_draws:
+        other = " --point fits one you can read, sooner." if by_default else ""
+        return f"Fitting an average of models (most accurate).{other}"
+    why = why_ratings(model, train)
+    if why is None:
+        return "Fitting one model that you can read, from a table completed by short chains."
+    # It is said here, and need not be said again.
+    model.learn_from = "ratings"
+    return f"Fitting one model from the ratings{'' if why == 'as asked' else f': {why}'}."
 
 
-def _time_used(model: Any, train: Any) -> str:
-    """Say what --max-seconds left of the chains."""
-    plan, drawn = model._plan(train, learned=False), model.posterior_
-    kept = drawn.n_draws // drawn.n_chains
-    parts = []
-    if drawn.n_chains < plan.n_chains:
-        parts.append(f"{drawn.n_chains} of {plan.n_chains} chains")
-    if kept < plan.n_samples:
-        parts.append(f"{kept} of {plan.n_samples} draws of each chain")
-    if not parts:
-        return f"All {plan.n_chains} chains were drawn within {model.max_seconds:g} s."
-    return f"Stopped at {model.max_seconds:g} s: {', '.join(parts)}."
-
-
-def _fit(model: Any, train: Any, test: Observations | None, beside: dict[str, Attributes], say: Any) -> None:
+def _fit(model: Any, train: Any, test: Observations | None, beside: dict[str, Any], say: Any) -> None:
     """Fit with a bar that shows chains, and an error: of draws on what is held out, of one model in training."""
-    from kolmogorov.cli.display import ChainSweeps, counting_bar
-    from kolmogorov.cli.process import first_interrupt
-    from kolmogorov.models.learning import why_ratings
+    from kolmogorov.cli.display import counting_bar
+    from kolmogorov.cli.shell import first_interrupt
 
-    draws, chains = model._has_draws, ChainSweeps()
-    if hasattr(model, "learn_from") and why_ratings(model, train):
-        # It has been said, and need not be said again.
-        model.learn_from = "ratings"
+    draws, done = model._has_draws, dict[int, int]()
     noted = first_interrupt(say.print) if model.execution is not None and not draws else nullcontext(Event())
-    with counting_bar(say, "sweeps", remaining=draws) as show, noted as stopping:
+    with counting_bar(say, "sweeps") as show, noted as stopping:
 
         def advance(sweep: Any) -> bool:
-            if not hasattr(sweep, "chain"):
-                show(sweep.sweep, None, f"rmse {sweep.rmse:.4f}")
-            elif draws:
-                show(*chains.counted(sweep), "" if sweep.rmse is None else f"held-out rmse {sweep.rmse:.4f}")
+            if hasattr(sweep, "chain"):
+                done[sweep.chain] = sweep.sweep
+                error = "" if sweep.rmse is None else f"held-out rmse {sweep.rmse:.4f}"
+                show(sum(done.values()), sweep.n_chains * sweep.n_sweeps, error if draws else "completing the table")
             else:
-                show(*chains.counted(sweep), "completing the table")
+                show(sweep.sweep, None, f"rmse {sweep.rmse:.4f}")
             return stopping.is_set()
 
         model.callback = advance
         model.fit(train, **({"test": test} if draws else {}), **beside)
 
 
-def _results(model: Any, train: Any, test: Observations | None, say: Any) -> None:
-    """Show scores, and of a single model its events."""
-    from kolmogorov.cli.display import console, show_scores, table
-    from kolmogorov.cli.models import only_yes_in_words
+def _results(model: Any, test: Observations | None, say: Any) -> None:
+    """Show errors on what was held out, and of a single model its events."""
+    from kolmogorov.cli.display import console, for_people, held_out_scores, table
 
-    if model._has_draws:
-        show_scores(model, train, test, f"{model.posterior_.n_draws} draws")
-        return
-    only_yes = model.unobserved != 0.0
-    if only_yes:
-        say.print(only_yes_in_words(model, train))
-    if not only_yes or test is not None:
-        show_scores(model, train, test, "Lists" if only_yes else f"{model.n_iter_} sweeps", ranking=only_yes)
-    found = model.events(6)
-    described = sorted(sorted(found, key=lambda event: -event.share)[:_MOST_EVENTS], key=lambda event: event.number)
-    columns = {
-        "event": [event.number for event in described],
-        "share of users": [event.share for event in described],
-        "items": [event.n_items for event in described],
-        "liked more than by others": [", ".join(event.items) for event in described],
-    }
-    more = len(found) - len(described)
-    title = "Events" if not more else f"The {len(described)} largest of {len(found)} events; a report shows all"
-    console().print(table(title, columns))
+    out = console()
+    if model._is_only_yes:
+        said = getattr(model, "settings_", None)
+        weight = model.unobserved_ if said is None else said.unobserved
+        links = "" if said is None else f" Links make {1.0 - said.balance:.0%} of a score, events {said.balance:.0%}."
+        say.print(f"Only yes is recorded: every unobserved entry counts as a no of weight {weight:.3g}.{links}")
+    if test is None:
+        say.print("No ratings were held out, and nothing is known of errors: --test-size 0.2 measures them.")
+    else:
+        columns, sentence = held_out_scores(model, test, 10 if model._is_only_yes else None)
+        out.print(table(f"On {len(test):,} ratings held out", for_people(columns, model.scale_)))
+        if sentence:
+            out.print(sentence)
+    if not model._has_draws:
+        events = model.events(6)
+        columns = {
+            "event": [event.number for event in events],
+            "share of users": [event.share for event in events],
+            "items": [event.n_items for event in events],
+            "liked more than by others": [", ".join(event.items) for event in events],
+        }
+        out.print(table("Events", columns))

@@ -8,66 +8,44 @@ from typing import Any
 
 import click
 
-from kolmogorov.cli.command import Input, ModelFile, Verb, doing
-from kolmogorov.cli.options import (
-    Finite,
-    likes_level,
-    output_option,
-    read_input,
-    reading_options,
-    titles_option,
-)
+from kolmogorov.cli.options import data_option, layout_options, likes_level, likes_option, loaded, read_input
+from kolmogorov.cli.shell import ModelFile, Output, Verb, doing
+
+
+def _pair(context: click.Context, parameter: click.Parameter, text: str) -> tuple[str, str]:
+    words = [word.strip() for word in text.split(",")]
+    if len(words) != 2 or not all(words):
+        raise click.BadParameter(f"expected two words, such as animal,trait, got {text!r}.")
+    return words[0], words[1]
+
+
+def _shape(context: click.Context, parameter: click.Parameter, text: str | None) -> tuple[int, int] | None:
+    found = None if text is None else re.fullmatch(r"(\d+)[x×](\d+)", text.strip())
+    if text is not None and not found:
+        raise click.BadParameter(f"expected height x width, such as 8x8, got {text!r}.")
+    return None if found is None else (int(found[1]), int(found[2]))
 
 
 @click.command("report", cls=Verb)
 @click.argument("model", type=ModelFile())
-@click.option(
-    "--data",
-    type=Input(dir_okay=True),
-    help="Ratings to test the model on; those in the training data are left out.",
-)
-@output_option("Page to write.", default="report.html", show_default=True)
+@data_option
+@click.option("-o", "--output", type=Output(), default="report.html", show_default=True, help="Page to write.")
 @click.option("--title", help="Of the page.  [default: the name of the data, or of the model's file]")
-@click.option("--subtitle", help="Below the title.  [default: the date]")
-@click.option(
-    "--likes", type=Finite(), help="Ratings of at least this mean yes.  [default: the upper half of the ratings]"
-)
-@click.option(
-    "--image",
-    callback=lambda context, parameter, text: _shape(text),
-    metavar="HxW",
-    help="The items (or users) are the pixels of pictures of this size, row by row.",
-)
+@likes_option
+@click.option("--image", callback=_shape, metavar="HxW", help="Items are the pixels of pictures of this size.")
 @click.option(
     "--nouns",
-    callback=lambda context, parameter, text: _pair(text),
+    default="user,item",
+    callback=_pair,
     metavar="USER,ITEM",
     help="What a user and an item are, such as animal,trait or person/people,book.",
 )
 @click.option("--open", "and_open", is_flag=True, help="Show the page in a browser.")
-@click.option("--max-users", default=10_000, show_default=True, type=click.IntRange(1), help="Those with most ratings.")
-@reading_options
-@titles_option
-def command(
-    model: str,
-    data: str | None,
-    output: str,
-    title: str | None,
-    subtitle: str | None,
-    likes: float | None,
-    image: tuple[int, int] | None,
-    nouns: tuple[str, str],
-    and_open: bool,
-    max_users: int,
-    titles: str | None,
-    **layout: Any,
-) -> None:
-    """Write an HTML page that shows MODEL and how good it is.
+@layout_options
+def command(model: str, data: str | None, output: str, title: str | None, and_open: bool, **options: Any) -> None:
+    """Write an HTML page that shows MODEL and how good it is. It needs no network and no server.
 
-    The page shows the quality of MODEL, its events, items, their order, and users.
-
-    The file needs no network and no server. As --data give the whole file that you fitted with --test-size: the
-    held-out part is found automatically.
+    As --data give the whole file that you fitted with --test-size: the held-out part is found automatically.
 
     \b
     Examples:
@@ -78,29 +56,27 @@ def command(
     """
     from kolmogorov._support.markup import shown
     from kolmogorov.cli.display import console
-    from kolmogorov.cli.models import load_with_events
     from kolmogorov.report import data_name
 
-    fitted_model = load_with_events(model, titles, ", which has no events to show.", lists=True)
-    scale = fitted_model.fitted_.scale
-    options: dict[str, Any] = {"likes": likes_level(scale, likes), "image": image}
-    observations = None if data is None else read_input(data, layout, like=fitted_model.fitted_)
+    fitted_model = loaded(model, options)
+    fitted = fitted_model.fitted_
+    likes = likes_level(fitted.scale, options["likes"])
+    observations = None if data is None else read_input(data, options, like=fitted)
     screen = console(stderr=True)
-
-    def tell(words: str) -> None:
-        status.update(f"Report: {words}")
-        doing(None if screen.is_terminal else f"Report: {words}")
-
     with screen.status("Report") as status:
+
+        def tell(words: str) -> None:
+            status.update(f"Report: {words}")
+            doing(None if screen.is_terminal else f"Report: {words}")
+
         fitted_model.report(
             output,
             observations,
-            title=title or data_name(fitted_model.fitted_, observations) or Path(model).stem,
-            subtitle=subtitle,
-            max_users=max_users,
-            nouns=nouns,
+            title=title or data_name(fitted, observations) or Path(model).stem,
+            likes=likes,
+            image=options["image"],
+            nouns=options["nouns"],
             progress=tell,
-            **options,
         )
     size = Path(output).stat().st_size
     screen.print(f"Written to {shown(output)} ({size / 1e6:.1f} MB){'.' if and_open else '; open it in a browser.'}")
@@ -108,21 +84,3 @@ def command(
         import webbrowser
 
         webbrowser.open(Path(output).resolve().as_uri())
-
-
-def _pair(text: str | None) -> tuple[str, str]:
-    if text is None:
-        return "user", "item"
-    words = [word.strip() for word in text.split(",")]
-    if len(words) != 2 or not all(words):
-        raise click.BadParameter(f"expected two words, such as animal,trait, got {text!r}.")
-    return words[0], words[1]
-
-
-def _shape(text: str | None) -> tuple[int, int] | None:
-    if text is None:
-        return None
-    found = re.fullmatch(r"(\d+)[x×](\d+)", text.strip())
-    if not found:
-        raise click.BadParameter(f"expected height x width, such as 8x8, got {text!r}.")
-    return int(found[1]), int(found[2])

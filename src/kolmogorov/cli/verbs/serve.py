@@ -7,11 +7,8 @@ from typing import Any
 
 import click
 
-from kolmogorov.cli.command import ModelFile, Verb, doing
 from kolmogorov.cli.options import titles_option
-
-#: Addresses that only this machine can reach.
-_HERE = ("127.0.0.1", "localhost", "::1")
+from kolmogorov.cli.shell import ModelFile, Verb, doing
 
 
 @click.command("serve", cls=Verb)
@@ -19,13 +16,6 @@ _HERE = ("127.0.0.1", "localhost", "::1")
 @click.option("--host", help="Address to listen on; 0.0.0.0 is all.  [default: 127.0.0.1]")
 @click.option("--port", type=click.IntRange(0, 65535), help="0 for any that is free.  [default: 8000]")
 @click.option("--workers", type=click.IntRange(1, 64), help="Processes; each holds MODEL.  [default: 1]")
-@click.option("--most-bytes", type=click.IntRange(1), help="Bytes of a request at most.  [default: 1000000]")
-@click.option(
-    "--most-listed",
-    type=click.IntRange(1),
-    help="Items of a list, and users or pairs of a request, at most; lists together have 20 times as many.  "
-    "[default: 1000]",
-)
 @titles_option
 def command(model: str, titles: str | None, **told: Any) -> None:
     """Answer requests from MODEL over HTTP, until Ctrl-C.
@@ -36,7 +26,7 @@ def command(model: str, titles: str | None, **told: Any) -> None:
     If it cannot be loaded the old one goes on, and /health says so.
 
     Where the environment variable KOLMOGOROV_TOKEN is set, requests need the header "Authorization: Bearer TOKEN".
-    Options may be set by variables, too: KOLMOGOROV_PORT, KOLMOGOROV_WORKERS, ...
+    Other settings are variables, too: KOLMOGOROV_PORT, KOLMOGOROV_MOST_BYTES, KOLMOGOROV_MOST_LISTED, ...
 
     \b
     Examples:
@@ -63,6 +53,6 @@ def command(model: str, titles: str | None, **told: Any) -> None:
     # Workers load it, too; a file that is none is said here, once and in one sentence.
     Holder(settings)
     doing(None)
-    if settings.host not in _HERE and settings.token is None:
+    if settings.host not in ("127.0.0.1", "localhost", "::1") and settings.token is None:
         say(f"Anybody who reaches {settings.host} can ask this model. Set KOLMOGOROV_TOKEN to ask for a token.")
     run(settings)
