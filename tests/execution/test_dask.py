@@ -277,12 +277,14 @@ def test_one_model_learned_from_chains_on_a_cluster_has_the_bits_of_a_local_fit(
 def test_fit_on_a_local_cluster_and_interrupting_keeps_the_best_so_far(tmp_path, table):
     """Ctrl-C goes to the command and to its workers, as in a terminal."""
     km.pack(table, tmp_path / "t")
-    call = ["fit", tmp_path / "t", "--dask", "local:1", "--max-iter", 100_000, "--tol", 0, "-o", tmp_path / "m.km"]
-    call += ["--learn-from", "ratings", "--checkpoint", tmp_path / "c.ckpt"]
+    call = ["fit", tmp_path / "t", "--dask", "local:1", "-o", tmp_path / "m.km"]
+    checkpoint = tmp_path / "c.ckpt"
+    for setting in ("learn_from=ratings", "max_iter=100000", "tol=0", f"checkpoint={checkpoint}"):
+        call += ["--set", setting]
     command = subprocess.Popen(
         tool(*call), start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
     )
-    wait_until((tmp_path / "c.ckpt").exists, "a checkpoint")
+    wait_until(checkpoint.exists, "a checkpoint")
     os.killpg(command.pid, signal.SIGINT)
     _, errors = command.communicate(timeout=PATIENCE)
     assert command.returncode == 0, errors
