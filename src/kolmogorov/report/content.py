@@ -170,8 +170,7 @@ def _settings(model: Any) -> str:
     levels = "two levels" if fitted.psi.dtype == bool else "chances"
     if fitted.learned_from == "draws":
         return f"{levels}, learned from draws"
-    user_reg, item_reg = model._ridges
-    return f"{levels}, learned from the ratings, user_reg {user_reg:g}, item_reg {item_reg:g}"
+    return f"{levels}, learned from the ratings, user_reg {model.user_reg}, item_reg {model.item_reg}"
 
 
 def _draws(posterior: Posterior, read: Fitted) -> dict[str, Any]:
