@@ -16,6 +16,5 @@ from kolmogorov.models.lists import ListModel as ListModel
 from kolmogorov.models.loading import load as load
 from kolmogorov.models.tuning import tune as tune
 from kolmogorov.solvers import bqp as bqp
-from kolmogorov.solvers import problems as problems
 
 __version__: str
