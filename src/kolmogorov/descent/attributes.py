@@ -45,6 +45,15 @@ class _Stored:
     #: Rows without observations that are placed by attributes.
     rows: Rows
 
+    def said(self, values: Floats) -> NDArray[Any]:
+        """Return where attributes, float64[n, n_columns], say that rows are; [n, D], in every draw or in one model."""
+        slopes = self.slopes
+        found = np.empty((*slopes.shape[:-2], len(values), slopes.shape[-1]), dtype=slopes.dtype)
+        # Sums of their own: those of BLAS are rounded by how many rows there are, and where these lie.
+        for row, own in enumerate(values.astype(slopes.dtype)):
+            found[..., row, :] = slopes[..., 0, :] + (own[:, None] * slopes[..., 1:, :]).sum(axis=-2)
+        return found
+
     @classmethod
     def schema(cls, side: Side) -> Schema:
         """Return what a file that may know attributes of a side declares."""
@@ -96,14 +105,6 @@ class Attributed(_Stored):
     apart: NDArray[np.float32]
     centre: NDArray[np.float32]
 
-    def placed(self, values: Floats) -> NDArray[np.float32]:
-        """Return where attributes, float64[n, n_columns], place rows in every draw; float32[n_draws, n, D]."""
-        found = np.empty((len(self.slopes), len(values), self.slopes.shape[2]), dtype=np.float32)
-        # Sums of their own: those of BLAS are rounded by how many rows there are, and where these lie.
-        for row, own in enumerate(values.astype(np.float32)):
-            found[:, row] = self.slopes[:, 0] + (own[:, None] * self.slopes[:, 1:]).sum(axis=1)
-        return found
-
 
 def moved_rows(rows: Rows, before: Rows) -> tuple[Rows, Rows]:
     """Return rows by their numbers now, in order, and which of `rows` each was; `before` are those of each row now."""
@@ -153,12 +154,6 @@ class Placing(_Stored):
     gram: Floats
     effects: Floats
 
-    def said(self, values: Floats) -> Floats:
-        """Return where attributes, float64[n, n_columns], say that rows are; float64[n, D]."""
-        # Sums of their own: those of BLAS are rounded by how many rows there are, and where these lie.
-        rows = [self.slopes[0] + (own[:, None] * self.slopes[1:]).sum(axis=0) for own in values]
-        return np.array(rows).reshape(len(values), self.slopes.shape[1])
-
     def values_of(self, row: int) -> Floats | None:
         """Return the attributes of a row that is placed by them; None for others."""
         place = int(np.searchsorted(self.rows, row))
@@ -187,19 +182,11 @@ class Placing(_Stored):
 def placing_of(
     side: Attributed, partners: NDArray[Any], factors: Floats, weights: Floats, *, of_users: bool
 ) -> Placing:
-    """Return what attributes say in the events of one model.
+    """Return what attributes say in the events of one model, given what they say in every draw.
 
-    Parameters
-    ----------
-    side : Attributed
-        What they say in every draw.
-    partners : [n_draws, n, D_k]
-        Factors of the other side in every draw.
-    factors, weights : float64[n, D], float64[n]
-        Those of the one model, and what their rows weigh.
-    of_users : bool
-        Whether rows are thetas, which sum to 1. What an attribute of theirs means for an event is how it changes its
-        share; one of items, how much more its people expect of them than everybody does.
+    `partners`, [n_draws, n, D_k], are factors of the other side in every draw; `factors` and `weights`, float64[n, D]
+    and float64[n], those of the one model, and what their rows weigh. Of users, whose thetas sum to 1, an attribute
+    means for an event how it changes its share; of items, how much more its people expect of them than everybody does.
     """
     size = factors.shape[1]
     weighted = factors * weights[:, None]
@@ -248,23 +235,20 @@ def _against_others(side: Attributed) -> NDArray[np.float32]:
 
 def without_placed(drawn: Posterior) -> Posterior:
     """Return draws without users and items of which attributes are all that is known: one model is learned of these."""
-    users = placed_rows(drawn.user_attributes, len(drawn.users))
-    items = placed_rows(drawn.item_attributes, len(drawn.items))
-    if not users.any() and not items.any():
+    sides = (drawn.user_attributes, len(drawn.users)), (drawn.item_attributes, len(drawn.items))
+    users, items = (~placed_rows(side, n_rows) for side, n_rows in sides)
+    if users.all() and items.all():
         return drawn
+    of_users, of_items = (
+        side and replace(side, values=side.values[stays], rows=side.rows[:0], centre=side.centre[:, :0])
+        for (side, _), stays in zip(sides, (users, items), strict=True)
+    )
     return replace(
         drawn,
-        theta=drawn.theta[:, ~users],
-        psi=drawn.psi[:, ~items],
-        noise=drawn.noise[:, ~users],
-        training=without_ids(drawn.training, users, items).over(),
-        user_attributes=_only(drawn.user_attributes, ~users),
-        item_attributes=_only(drawn.item_attributes, ~items),
+        theta=drawn.theta[:, users],
+        psi=drawn.psi[:, items],
+        noise=drawn.noise[:, users],
+        training=without_ids(drawn.training, ~users, ~items).over(),
+        user_attributes=of_users,
+        item_attributes=of_items,
     )
-
-
-def _only(side: Attributed | None, rows: NDArray[np.bool_]) -> Attributed | None:
-    """Return what attributes say where no row is placed by them."""
-    if side is None:
-        return None
-    return replace(side, values=side.values[rows], rows=side.rows[:0], centre=side.centre[:, :0])

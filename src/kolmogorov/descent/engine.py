@@ -21,7 +21,7 @@ from kolmogorov._support.writing import check_writable
 from kolmogorov.data.observations import Observations
 from kolmogorov.data.view import View
 from kolmogorov.descent.files import Schema, read, refusing, write
-from kolmogorov.descent.problem import ITEM_SIDE, USER_SIDE, Mass, Partners, Problem, UserTotals, usual_weight
+from kolmogorov.descent.problem import ITEM_SIDE, USER_SIDE, Partners, Problem, UserTotals, usual_weight
 from kolmogorov.errors import ConvergenceWarning, FileFormatError, InvariantError
 from kolmogorov.solvers import RowSolver
 from kolmogorov.solvers.rows import batch_values, keep_better
@@ -75,8 +75,7 @@ class HalfStep:
         self, solver: ActiveSet, view: View, partners: Partners, current: Floats, dealer: Threads
     ) -> tuple[Floats, Floats]:
         """Run by the solver that makes its rows' normal equations itself."""
-        plain = partners.bits is not None and not view.weights.size
-        bits = partners.bits if plain else np.empty(0, dtype=np.uint64)
+        bits = np.empty(0, dtype=np.uint64) if partners.bits is None else partners.bits
         pull = (self.ridge, self.centre, current)
         table = (view.indptr, view.indices, view.values, view.weights, partners.factors, bits, *pull)
         result, values = np.empty_like(current), np.empty(len(current))
@@ -181,38 +180,36 @@ class State:
 
 
 class Engine:
-    """Sweeps over one table of ratings; its subclasses say where these, and what is kept between two of them, are.
-
-    Attributes
-    ----------
-    problem : Problem
-    table : Observations
-    shape : (int, int)
-        Numbers of users and items.
-    unobserved : float
-        What an entry that was not observed weighs.
-    seen_users : bool[n_users]
-        Of which users a fit learns anything: where a blank is a no, of all.
-    item_centre : float
-        What the ridge draws psi to.
-    """
+    """Sweeps over one table of ratings; its subclasses say where what is kept between two of them is."""
 
     problem: Problem
     table: Observations
+    #: Numbers of users and items.
     shape: tuple[int, int]
+    #: What an entry that was not observed weighs.
     unobserved: float
+    #: Users of whom a fit learns anything; where a blank is a no, all.
     seen_users: NDArray[np.bool_]
+    #: What the ridge draws psi to.
     item_centre: float
 
     def __init__(self, problem: Problem, table: Observations) -> None:
         self.problem, self.table, self.shape = problem, table, (table.n_users, table.n_items)
-        mass, n_cells = Mass.of(table.rows), table.n_users * table.n_items
-        weight = problem.unobserved
-        self.unobserved = usual_weight(mass.entries, n_cells) if weight == "auto" else float(weight)
-        self.seen_users = table.rows.counts > 0 if not self.unobserved else np.ones(table.n_users, dtype=bool)
-        # Cells that are no entries are a no, of which no square is left.
-        self._count, self._squares = mass.count + self.unobserved * (n_cells - mass.entries), mass.squares
-        self.item_centre = mass.total / self._count if problem.item_prior == "mean" else 0.0
+        view, n_blanks, weight = table.rows, table.n_users * table.n_items - len(table), problem.unobserved
+        self.unobserved = usual_weight(len(table), len(table) + n_blanks) if weight == "auto" else float(weight)
+        self.seen_users = (view.counts > 0) | (self.unobserved != 0.0)
+        self._squares = total = count = 0.0
+        # Block by block, so that no array as long as the table is made.
+        for first, last in view.blocks():
+            part = slice(view.indptr[first], view.indptr[last])
+            weights = view.weights[part] if view.weights.size else np.ones(part.stop - part.start)
+            self._squares += float(weights @ view.values[part] ** 2)
+            total += float(weights @ view.values[part])
+            count += float(weights.sum())
+            view.forget(first, last)
+        # Blanks are a no, of which no square is left.
+        self._count = count + self.unobserved * n_blanks
+        self.item_centre = total / self._count if problem.item_prior == "mean" else 0.0
 
     def start(self, rng: np.random.Generator, n_events: int) -> Any:
         """Draw theta uniformly on the simplex; psi follows from it in the first half-step."""

@@ -9,7 +9,7 @@ Here is also all that a benchmark chose for the descent; other constants, by jud
 
 from __future__ import annotations
 
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -67,9 +67,6 @@ def usual_weight(n_entries: int, n_cells: int) -> float:
     return min(1.0, UNOBSERVED_MASS * n_entries / max(n_cells - n_entries, 1))
 
 
-# --- sums over a table, of which parts may lie elsewhere --------------------------------------------------------------
-
-
 @dataclass(frozen=True, eq=False)
 class UserTotals:
     """Sums over users: of their rows' values, of squared distances from the centre, of thetas of those observed."""
@@ -85,32 +82,6 @@ class UserTotals:
 
     def __add__(self, other: UserTotals) -> UserTotals:
         return UserTotals(self.value + other.value, self.distance + other.distance, self.total + other.total)
-
-
-@dataclass(frozen=True)
-class Mass:
-    """The (weighted) sums of squared values, of values and of entries, and the number of entries."""
-
-    squares: float
-    total: float
-    count: float
-    entries: int
-
-    @classmethod
-    def of(cls, view: View) -> Mass:
-        """Sum block by block, so that no array as long as the table is made."""
-        squares = total = count = 0.0
-        for first, last in view.blocks():
-            part = slice(view.indptr[first], view.indptr[last])
-            weights = view.weights[part] if view.weights.size else np.ones(part.stop - part.start)
-            squares += float(weights @ view.values[part] ** 2)
-            total += float(weights @ view.values[part])
-            count += float(weights.sum())
-            view.forget(first, last)
-        return cls(squares, total, count, view.indices.size)
-
-    def __add__(self, other: Mass) -> Mass:
-        return Mass(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))
 
 
 # --- the normal equations ---------------------------------------------------------------------------------------------

@@ -195,7 +195,7 @@ def _root(covariance: Floats) -> Floats:
 
 def _with_users(posterior: Posterior, side: Attributed, rows: Rows, values: Floats) -> Posterior:
     """Place users by their attributes."""
-    said = side.placed(values).astype(np.float64)
+    said = side.said(values).astype(np.float64)
     theta = posterior.theta.copy()
     for k, centre in enumerate(said):
         theta[k, rows] = on_grid(_on_simplex(centre + side.apart[k]))
@@ -204,7 +204,7 @@ def _with_users(posterior: Posterior, side: Attributed, rows: Rows, values: Floa
 
 def _with_items(posterior: Posterior, side: Attributed, rows: Rows, values: Floats) -> Posterior:
     """Place items by their attributes."""
-    said = side.placed(values).astype(np.float64)
+    said = side.said(values).astype(np.float64)
     psi = posterior.psi.copy()
     psi[:, rows] = posterior.levels[nearest(said + side.apart[:, None], posterior.levels)]
     return replace(posterior, psi=psi, item_attributes=_with_rows(side, rows, values, said))
