@@ -9,7 +9,7 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from harness import Column, Table, finish, machine, movielens
@@ -18,10 +18,12 @@ import kolmogorov as km
 from kolmogorov import BayesianKolmogorovModel, Observations
 from kolmogorov._support.seeds import generator
 from kolmogorov._support.threads import Threads
+from kolmogorov.draws import priors
 from kolmogorov.draws.chain import PRIORS, Chain, ChainSource, ChainState
 from kolmogorov.draws.plan import Plan
 from kolmogorov.draws.priors import pattern_features, redrawn_noise_prior, scored
 from kolmogorov.draws.start import plain_start, started
+from kolmogorov.gpu import priors as gpu_priors
 from kolmogorov.gpu.cuda import Cuda
 from kolmogorov.gpu.draws import GpuChains
 
@@ -117,7 +119,7 @@ def same_sweep(cuda: Cuda, table: Observations, size: int, unobserved: float, le
     """
     with Threads(-1) as dealer:
         chain = chain_of(table, 1, size, unobserved, levels, dealer)
-        state = started([chain], chain.dealer)[0]
+        state = started(chain)
         for index in range(1, 6):
             state = chain.sweep(state, index, learning=True)
         theirs = chain.sweep(state, 6, learning=True)
@@ -181,7 +183,7 @@ def same_hidden(cuda: Cuda, ratings: Observations, size: int = 8) -> bool:
     plan = BayesianKolmogorovModel(size, likelihood="bernoulli")._plan(table)
     with Threads(-1) as dealer:
         chain = ChainSource(plan, table, pattern_features(table, 10), 1).chain(0, dealer)
-        state = started([chain], chain.dealer)[0]
+        state = started(chain)
         for index in range(1, 41):
             state = chain.sweep(state, index, learning=True)
         theirs = chain.sweep(state, 41, learning=True)
@@ -256,10 +258,19 @@ def same_errors(cuda: Cuda, ratings: Observations) -> bool:
 
 
 class FixedPrior(BayesianKolmogorovModel):
-    """The same with a given concentration of thetas, which chains would each learn for themselves."""
+    """The same with the concentration of thetas that chains begin with, which each would learn for itself."""
 
     def _plan(self, table: Observations, *, learned: bool = True) -> Plan:
-        return replace(super()._plan(table, learned=learned), concentration=5.0, levels=LEVELS)
+        return replace(super()._plan(table, learned=learned), levels=LEVELS)
+
+    def fit(self, X: Any, y: Any = None, **given: Any) -> Self:
+        """Draw models with that."""
+        for module in (priors, gpu_priors):
+            module.scored = lambda pull, *rest: pull
+        try:
+            return super().fit(X, y, **given)
+        finally:
+            priors.scored = gpu_priors.scored = scored
 
 
 def same_posterior(cuda: Cuda, n_chains: int = 32) -> bool:

@@ -1,4 +1,4 @@
-"""Models whose chains are planned as users need not choose: how many sweeps lie between draws, and fixed priors."""
+"""Models whose chains are planned as users need not choose: how many sweeps lie between draws."""
 
 from dataclasses import replace
 
@@ -9,11 +9,11 @@ from kolmogorov.draws.plan import Plan
 from kolmogorov.draws.priors import Features
 
 
-def planned(*given, thin=1, concentration=None, **options):
-    """Return a model that keeps every so many sweeps after burn-in, perhaps with a fixed concentration."""
+def planned(*given, thin=1, **options):
+    """Return a model that keeps every so many sweeps after burn-in."""
     model = BayesianKolmogorovModel(*given, **options)
     usual = model._plan
-    model._plan = lambda table: replace(usual(table), thin=thin, concentration=concentration)
+    model._plan = lambda table: replace(usual(table), thin=thin)
     return model
 
 

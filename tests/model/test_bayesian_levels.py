@@ -1,17 +1,12 @@
 """What the estimator makes of draws with several values is what it says."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 import naive
 from helpers.forgery import forged
 from kolmogorov import BayesianKolmogorovModel, KolmogorovModel, Observations, load
-from kolmogorov._support.threads import Threads
 from kolmogorov.data.view import View
-from kolmogorov.draws import sampler
-from kolmogorov.draws.posterior import answer_interval
 from kolmogorov.errors import DataError, FileFormatError
 
 SMALL = {"n_chains": 2, "burn_in": 30, "n_samples": 5, "random_state": 0}
@@ -116,7 +111,7 @@ def test_many_ratings_are_gone_through_on_threads_to_the_same_bits(models, table
             *posterior.moments(*rows),
             posterior.draws(*rows),
             posterior.distribution_at_rows(*rows),
-            *answer_interval(posterior, *rows, 0.9),
+            *posterior.rating_interval(*rows, 0.9),
         ]
 
     few, many = found(*rows), found(*(np.tile(side, times) for side in rows))
@@ -182,10 +177,8 @@ def test_weights_are_repeated_answers(tables):
     )
     spread = []
     for table in (plain, heavy):
-        model = BayesianKolmogorovModel(3, likelihood="bernoulli", **SMALL)
-        plan = replace(model._plan(table), concentration=3.0)
-        drawn, _ = sampler.drawn(plan, table, 0, Threads(1), lambda progress: False)
-        spread.append(drawn.moments(*rows_of(table))[1].mean())
+        model = BayesianKolmogorovModel(3, likelihood="bernoulli", **SMALL).fit(table)
+        spread.append(model.posterior_.moments(*rows_of(table))[1].mean())
     assert spread[1] < 0.8 * spread[0]
     half = Observations(
         plain.users, plain.items, View(view.indptr, view.indices, view.values, np.full(len(plain), 0.5)), plain.scale

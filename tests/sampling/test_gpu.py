@@ -10,9 +10,8 @@ from helpers.planned import chain_of, planned
 from kolmogorov import BayesianKolmogorovModel, KolmogorovModel, Observations
 from kolmogorov.data.datasets import planted
 from kolmogorov.descent.fitted import NOISE
-from kolmogorov.draws.factors import FactorChain, settled_factors
 from kolmogorov.draws.priors import PsiPrior, ThetaPrior, pattern_features, redrawn_noise_prior, scored
-from kolmogorov.draws.start import plain_start, started
+from kolmogorov.draws.start import FactorChain, plain_start, started
 from kolmogorov.errors import ExecutionError, ParameterError
 from kolmogorov.gpu import draws as gpu
 from kolmogorov.gpu.cuda import Cuda
@@ -57,7 +56,7 @@ def test_a_sweep_draws_what_chains_on_threads_do(table, cuda, monkeypatch, weigh
     monkeypatch.setattr(gpu, "LONG", long)
     table = _weighted(table) if weighted else table
     chains = [_chain(table, seed, unobserved=unobserved, levels=levels) for seed in (5, 6)]
-    states = [chain.sweep(started([chain], chain.dealer)[0], 1, learning=True) for chain in chains]
+    states = [chain.sweep(started(chain), 1, learning=True) for chain in chains]
     batch = GpuChains(cuda, chains, states)
     with cuda:
         batch.sweep(2, learning=False)
@@ -69,7 +68,7 @@ def test_a_sweep_draws_what_chains_on_threads_do(table, cuda, monkeypatch, weigh
 
 def test_priors_are_learned_from_what_was_drawn(table, cuda):
     chains = [_chain(table, seed) for seed in (5, 6)]
-    states = [chain.sweep(started([chain], chain.dealer)[0], 1, learning=True) for chain in chains]
+    states = [chain.sweep(started(chain), 1, learning=True) for chain in chains]
     batch = GpuChains(cuda, chains, states)
     batch.sweep(2, learning=True)
     for chain, state, mine in zip(chains, states, states_of(batch, states), strict=True):
@@ -86,7 +85,7 @@ def test_priors_are_learned_from_what_was_drawn(table, cuda):
 
 def test_noise_is_drawn_given_what_is_left(table, cuda):
     chain = _chain(table, unobserved=0.2)
-    state = replace(started([chain], chain.dealer)[0], scale=1e6)
+    state = replace(started(chain), scale=1e6)
     # With so large a scale the gamma number alone is random, and equal for equal residuals; without one it is divided.
     found = []
     for scale in (1e6, 1e-6):
@@ -101,7 +100,7 @@ def test_noise_is_drawn_given_what_is_left(table, cuda):
 
 def test_noise_is_inverse_gamma(table, cuda):
     chains = [_chain(table, seed) for seed in range(40)]
-    state = started([chains[0]], chains[0].dealer)[0]
+    state = started(chains[0])
     batch = GpuChains(cuda, chains, [state] * len(chains))
     batch.draw_thetas(1)
     off = []
@@ -115,7 +114,7 @@ def test_noise_is_inverse_gamma(table, cuda):
 
 def test_what_is_kept_is_what_chains_on_threads_keep(table, cuda):
     chains = [_chain(table, seed) for seed in (5, 6)]
-    states = [started([chain], chain.dealer)[0] for chain in chains]
+    states = [started(chain) for chain in chains]
     batch = GpuChains(cuda, chains, states)
     for chain, state, mine in zip(chains, states_of(batch, states), batch.kept(), strict=True):
         yours = chain.sample(state)
@@ -126,7 +125,7 @@ def test_what_is_kept_is_what_chains_on_threads_keep(table, cuda):
 
 
 def _prior_state(table, chain):
-    state = started([chain], chain.dealer)[0]
+    state = started(chain)
     for index in (1, 2):
         state = chain.sweep(state, index, learning=True)
     return state
@@ -196,7 +195,6 @@ SHORT = {
     "thin": 2,
     "random_state": 0,
     "n_features": 2,
-    "concentration": 20.0,
 }
 
 
@@ -280,7 +278,7 @@ def test_factors_settle_where_those_on_threads_do(cuda, hidden):
         drawing.sweep(index)
     said = [
         np.mean([(one.users @ one.items.T)[ids] for one in found], axis=0)
-        for found in (settled_factors(hosts[0], chains[0].dealer), drawing.factors())
+        for found in ([host.settled() for host in hosts[0]], drawing.factors())
     ]
     assert np.corrcoef(*said)[0, 1] > 0.9
     spread = [np.abs(one - 0.5).mean() for one in said]
@@ -293,7 +291,7 @@ def test_two_levels_start_from_a_descent(table, cuda):
     batch = GpuChains(cuda, chains, plain)
     start(batch, plain)
     for chain, mine in zip(chains, states_of(batch, plain), strict=True):
-        (yours,) = started([chain], chain.dealer)
+        yours = started(chain)
         assert (mine.psi != yours.psi).mean() < 0.1
         assert np.median(np.abs(mine.theta - yours.theta)) < 1e-3
 
@@ -328,7 +326,7 @@ def test_a_sweep_of_hidden_ratings_draws_what_chains_on_threads_do(cuda, monkeyp
     monkeypatch.setattr(gpu, "LONG", long)
     table = _answers(weighted=weighted)
     chains = [_hidden(table, seed) for seed in (5, 6)]
-    states = [chain.sweep(started([chain], chain.dealer)[0], 1, learning=True) for chain in chains]
+    states = [chain.sweep(started(chain), 1, learning=True) for chain in chains]
     batch = GpuChains(cuda, chains, states)
     batch.sweep(2, learning=False)
     for k, (chain, state, mine) in enumerate(zip(chains, states, states_of(batch, states), strict=True)):

@@ -81,7 +81,7 @@ class Chain:
     def __init__(self, plan: Plan, table: Observations, features: Features, seed: int, dealer: Threads) -> None:
         self.kind = kind_of(plan.likelihood, plan.levels, plan.unobserved)
         self.n_events, self.levels = plan.n_events, plan.levels
-        self.concentration, self.unobserved = plan.concentration, plan.unobserved
+        self.unobserved = plan.unobserved
         self.observations, self.features, self.seed, self.dealer = table, features, seed, dealer
         self.noise_rate = 1.0 / (self.noise_shape * max(float(np.var(table.values)), 1e-4))
         rows = table.rows
@@ -181,8 +181,7 @@ class Chain:
 
     def first_theta_prior(self, concentration: float | None = None) -> ThetaPrior | DirichletPrior:
         """Return the prior of theta before anything is learned."""
-        given = self.concentration or concentration
-        return self.kind.theta_prior(self.features, self.n_events, given, self.concentration is not None)
+        return self.kind.theta_prior(self.features, self.n_events, concentration)
 
     def first_psi_prior(self, mean: float) -> PsiPrior:
         """Return the prior of psi before anything is learned."""

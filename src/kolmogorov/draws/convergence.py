@@ -43,30 +43,28 @@ class Convergence:
     @property
     def line(self) -> str:
         """What a fit ends with: one short line."""
-        chains = f"{self.n_chains} chain{'s' if self.n_chains > 1 else ''} of {self.n_samples} draws"
         if not self.rhat.size or self.n_chains == 1:
-            return chains
+            return self._chains
         agree = "agree" if self.settled else "found different solutions; averages are usable, rules may not be"
-        return f"{chains}, which {agree}"
+        return f"{self._chains}, which {agree}"
+
+    @property
+    def _chains(self) -> str:
+        return f"{self.n_chains} chain{'s' if self.n_chains > 1 else ''} of {self.n_samples} draws"
 
     def __str__(self) -> str:
-        chains = f"{self.n_chains} chain{'s' if self.n_chains > 1 else ''} of {self.n_samples} draws"
         if not self.rhat.size:
-            return f"{chains}: fewer than {_LEAST_DRAWS} draws of a chain say nothing about convergence"
+            return f"{self._chains}: fewer than {_LEAST_DRAWS} draws of a chain say nothing about convergence"
+        n, largest, above = self.rhat.size, self.rhat.max(), float((self.rhat > LIMIT).mean())
         if self.settled:
-            return f"{chains} agree: R-hat of {self.rhat.size} predictions is at most {self.rhat.max():.2f}"
-        parts = []
-        if (self.rhat > LIMIT).any():
-            share = 100.0 * float((self.rhat > LIMIT).mean())
-            parts.append(
-                f"R-hat is above {LIMIT} for {share:.0f}% of {self.rhat.size} predictions looked at (largest "
-                f"{self.rhat.max():.2f})"
-            )
+            return f"{self._chains} agree: R-hat of {n} predictions is at most {largest:.2f}"
+        share = f"R-hat is above {LIMIT} for {above:.0%} of {n} predictions looked at (largest {largest:.2f})"
+        parts = [share] if above else []
         for name in self.disagreeing:
             parts.append(f"their {name} is " + ", ".join(f"{value:.3g}" for value in self.priors[name]))
         return (
-            f"{chains} do not agree: {'; '.join(parts)}. Chains found different solutions; averages are usable, rules "
-            "may not be. More chains improve the average; a longer burn_in or fewer events bring chains together"
+            f"{self._chains} do not agree: {'; '.join(parts)}. Chains found different solutions; averages are usable, "
+            "rules may not be. More chains improve the average; a longer burn_in or fewer events bring chains together"
         )
 
 

@@ -11,8 +11,6 @@ from kolmogorov.descent.fitted import NOISE
 from kolmogorov.solvers.rows import normal_equations
 
 _UNIT = 2.0**-53
-#: Up to so many draws are made one by one. By judgement.
-FEW = 16
 #: Proposals after which a rejection sampler gives up. One in eight is accepted at the least, so that it is met only
 #: where bounds are no numbers, or so far off that their squares overflow.
 TRIES = 1000
@@ -22,8 +20,8 @@ _NOTHING = np.exp(-40.0)
 #: before a logarithm is taken: so many of the least do not vanish.
 LEAST, PRODUCT_LENGTH = 1e-12, 16
 _DEVIATION, _ROOT_PI = sqrt(NOISE), sqrt(pi)
-#: Answers that were given more often are told by the mean of their hidden ratings, drawn as a normal number: to the
-#: eye the same beyond a dozen. By judgement.
+#: Of answers that were given more often the mean of their hidden ratings, and how many came from an event, is drawn as
+#: a normal number: to the eye the same beyond a dozen. By judgement.
 _MANY = 32
 #: So many deviations below 0 a tail is exponential to the sixth digit.
 _FAR = -30.0
@@ -102,52 +100,6 @@ def gamma(state, shape):
         if np.log(u) < 0.5 * x * x + d - d * v + d * np.log(v):
             return state, d * v * boost
     return state, shape * boost
-
-
-@kernel
-def binomial(state, n, p):
-    """Return the new state and a binomial number, in a number of steps that grows with the logarithm of `n`.
-
-    Of n uniform numbers the i-th smallest is Beta(i, n + 1 - i): it tells on which side of `p` at least half of them
-    lie (Devroye 1986, X.4.4).
-    """
-    found = 0
-    while n > FEW:
-        i = (n + 1) // 2
-        state, a = gamma(state, float(i))
-        state, b = gamma(state, float(n + 1 - i))
-        middle = a / (a + b)
-        if middle <= p:
-            found += i
-            n -= i
-            p = (p - middle) / (1.0 - middle)
-        else:
-            n = i - 1
-            p = p / middle
-    for _ in range(n):
-        state, u = uniform(state)
-        if u < p:
-            found += 1
-    return state, found
-
-
-@kernel
-def add_multinomial(state, n, cumulated, count):
-    """Deal `n` to the places of `count`, whose weights come cumulated; return the new state."""
-    size = cumulated.size
-    left = cumulated[size - 1]
-    before = 0.0
-    for d in range(size - 1):
-        share = cumulated[d] - before
-        before = cumulated[d]
-        taken = 0
-        if n > 0 and left > 0.0:
-            state, taken = binomial(state, n, min(share / left, 1.0))
-        count[d] += taken
-        n -= taken
-        left -= share
-    count[size - 1] += n
-    return state
 
 
 # --- answers with normal noise ----------------------------------------------------------------------------------------
@@ -427,8 +379,17 @@ def draw_emitted(indptr, indices, answers, weights, codes, emission, alpha, thet
                 total += theta[row, d] * emission[codes[indices[k], d], answer]
                 weight[d] = total
             times = int(weights[k]) if weights.size else 1
-            if times > FEW:
-                state = add_multinomial(state, times, weight, count)
+            if times > _MANY:
+                left, before = float(times), 0.0
+                for d in range(size - 1):
+                    share = min((weight[d] - before) / (total - before), 1.0) if total > before else 0.0
+                    before = weight[d]
+                    state, z = normal(state)
+                    taken = left * share + np.sqrt(left * share * (1.0 - share)) * z
+                    taken = min(max(taken, 0.0), left)
+                    count[d] += taken
+                    left -= taken
+                count[size - 1] += left
                 continue
             for _ in range(times):
                 state, u = uniform(state)

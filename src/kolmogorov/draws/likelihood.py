@@ -121,10 +121,10 @@ class Gaussian:
         return 1.0 / noise
 
     def theta_prior(
-        self, features: Features, n_events: int, concentration: float | None, fixed: bool
+        self, features: Features, n_events: int, concentration: float | None
     ) -> ThetaPrior | DirichletPrior:
         """Return the prior of thetas before anything is learned."""
-        beside = {"blocks": features.user_blocks, "only_yes": self.unobserved > 0.0, "fixed": fixed}
+        beside = {"blocks": features.user_blocks, "only_yes": self.unobserved > 0.0}
         return ThetaPrior.start(features.users, n_events, concentration or _CONCENTRATION, **beside)
 
     # --- what is expected, and how answers lie around it --------------------------------------------------------------
@@ -242,7 +242,7 @@ class DrawnEvents(YesNo):
         return partial(draw_emitted, *entries(view), nearest(psi, self.levels), CHANCES, total * mean)
 
     def theta_prior(
-        self, features: Features, n_events: int, concentration: float | None, fixed: bool
+        self, features: Features, n_events: int, concentration: float | None
     ) -> ThetaPrior | DirichletPrior:
         """Return an even Dirichlet prior."""
         return DirichletPrior(np.full(n_events, (concentration or n_events) / n_events), len(features.users))

@@ -79,8 +79,6 @@ class Plan(Sizes):
 
     likelihood: str
     levels: Floats
-    #: Of theta's normal prior; None learns it.
-    concentration: float | None = None
     unobserved: float = 0.0
     #: Chains are enough when more would take no larger share of the squared error away; at 0 all are run.
     enough: float = 0.0

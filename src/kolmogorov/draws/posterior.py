@@ -16,8 +16,6 @@ from kolmogorov._support.typing import Floats, Rows
 from kolmogorov._support.validation import (
     LARGEST_NUMBER,
     LEAST_NUMBER,
-    check_among,
-    check_array,
     check_between,
     check_simplex,
 )
@@ -191,18 +189,14 @@ class Posterior(Trained):
         Both are float64[n, n_draws].
         """
         users, items = self.known_rows(users, items)
-
-        def deal(part: slice) -> None:
+        for part in self._parts(users.size):
             said, _, _ = self._said(users[part], items[part], np.empty((users[part].size, self.n_draws)))
             spread = np.ascontiguousarray(self.deviations(users[part]).T)
 
-            def share(some: slice) -> None:
-                work(slice(part.start + some.start, part.start + some.stop), said[some], spread[some])
+            def share(some: slice, first: int = part.start, said: Floats = said, spread: Floats = spread) -> None:
+                work(slice(first + some.start, first + some.stop), said[some], spread[some])
 
             deal_pairs(share, *said.shape)
-
-        for part in self._parts(users.size):
-            deal(part)
 
     def _parts(self, n_pairs: int, each: int = 1) -> list[slice]:
         """Return parts of pairs of which so many numbers are held at once for every draw."""
@@ -220,6 +214,28 @@ class Posterior(Trained):
         items = rng.choice(np.flatnonzero(self.item_seen), _PAIRS)
         spread = float((self.moments(users, items)[1] ** 2).mean())
         return self.noise.astype(np.float64).mean(axis=0) + spread
+
+    # --- intervals: between which numbers a probability, or a new answer, lies --------------------------------------
+
+    def probability_interval(self, users: Rows, items: Rows, level: float) -> tuple[Floats, Floats]:
+        """Return the central interval of the probability, for aligned rows."""
+        ends = np.empty((2, users.size))
+        for part in self._parts(users.size):
+            ends[:, part] = np.quantile(self.draws(users[part], items[part]), _tails(level), axis=1)
+        return ends[0], ends[1]
+
+    def rating_interval(self, users: Rows, items: Rows, level: float) -> tuple[Any, Any]:
+        """Return the central interval of a new rating, noise included, in rating units, for aligned rows."""
+        low, high = self.kind.interval(self, users, items, _tails(level))
+        return self.scale.rating(low), self.scale.rating(high)
+
+    def coverage(self, users: Rows, items: Rows, answers: Floats, weights: Floats | None) -> float:
+        """Return the share of answers that their 90% intervals hold."""
+        low, high = self.kind.interval(self, users, items, _tails(0.9))
+        inside = (answers >= low - _NEAR) & (answers <= high + _NEAR)
+        return float(np.average(inside, weights=weights))
+
+    # --- lists ------------------------------------------------------------------------------------------------------
 
     def of_users(self, users: Rows, lower: float | None = None) -> Floats:
         """Return the mean predictions of all items for some users, or what all but a share of the draws exceed."""
@@ -310,73 +326,40 @@ class Posterior(Trained):
         )
 
     def validate(self) -> None:
-        """Check that the draws are models and the variances positive."""
+        """Check that the draws are models, that they give answers as those of the training data, and their numbers."""
         super().validate()
-        n_draws, size = (self.theta.shape[0], self.theta.shape[-1]) if self.theta.ndim == 3 else (0, 0)
-        if n_draws < 1 or size < 1 or self.n_chains < 1 or n_draws % self.n_chains:
+        if not self.n_draws or not self.n_events or self.n_draws % self.n_chains:
             raise InvariantError("the draws must be as many of each chain, at least one")
+        check_levels(self.levels)
         self._check_answers()
-        check_array("theta", self.theta, np.float32, (n_draws, len(self.users), size))
-        check_array("psi", self.psi, np.float32, (n_draws, len(self.items), size))
-        check_among("psi", self.psi, self.levels.astype(np.float32))
-        check_array("the noise", self.noise, np.float32, (n_draws, len(self.users)))
         check_simplex("theta", self.theta)
         check_between("the noise", self.noise, LEAST_NUMBER, LARGEST_NUMBER)
-        for name, values in self.priors.items():
-            check_array(f"the prior's {name}", values, np.float64, (n_draws,))
-            check_between(f"the prior's {name}", values, LEAST_NUMBER, LARGEST_NUMBER)
+        for name, numbers in self.priors.items():
+            check_between(f"the prior's {name}", numbers, LEAST_NUMBER, LARGEST_NUMBER)
 
     def _check_answers(self) -> None:
         """Raise `InvariantError` where the answers of the training data are none that draws of these levels give."""
         if self.likelihood not in ("gaussian", "bernoulli"):
             raise InvariantError(f"the likelihood {str(self.likelihood)[:40]!r} is unknown")
-        weights = self.training.weights
+        weights, noisy = self.training.weights, self.likelihood == "gaussian"
         least = 1.0 if weights is None else float(weights.min())
-        if not 0.0 <= self.unobserved < least or (self.unobserved and self.likelihood != "gaussian"):
+        if not 0.0 <= self.unobserved < least or (self.unobserved and not noisy):
             raise InvariantError("the weight of what was not observed must lie below all weights")
-        if self.likelihood == "bernoulli" and not self.training.is_binary:
+        if not noisy and not self.training.is_binary:
             raise InvariantError("the likelihood 'bernoulli' goes with yes and no")
-        if self.likelihood == "bernoulli" and not self.kind.hidden and not np.array_equal(self.levels, NEARLY_SURE):
+        if not noisy and not self.kind.hidden and not np.array_equal(self.levels, NEARLY_SURE):
             raise InvariantError("the levels must be those of hidden ratings, or the two of yes and no")
-        check_levels(self.levels)
 
 
 def check_levels(levels: NDArray[Any]) -> None:
     """Raise `InvariantError` where an array holds no levels of draws: increasing, not too many, not too far away."""
-    shaped = levels.dtype == np.float64 and levels.ndim == 1 and 2 <= levels.size <= MOST_LEVELS
-    if not shaped or not (np.abs(levels) <= FURTHEST_LEVEL).all() or not (np.diff(levels) > 0.0).all():
+    if (
+        not 2 <= levels.size <= MOST_LEVELS
+        or not (np.abs(levels) <= FURTHEST_LEVEL).all()
+        or not (np.diff(levels) > 0.0).all()
+    ):
         reach = f"between -{FURTHEST_LEVEL:g} and {FURTHEST_LEVEL:g}"
         raise InvariantError(f"the levels must be 2 to {MOST_LEVELS} increasing numbers {reach}")
-
-
-# --- intervals: between which numbers a probability, or a new answer, lies --------------------------------------------
-
-
-def probability_interval(posterior: Posterior, users: Rows, items: Rows, level: float) -> tuple[Floats, Floats]:
-    """Return the central interval of the probability, for aligned rows."""
-    ends = np.empty((2, users.size))
-    for part in posterior._parts(users.size):
-        ends[:, part] = np.quantile(posterior.draws(users[part], items[part]), _tails(level), axis=1)
-    return ends[0], ends[1]
-
-
-def answer_interval(posterior: Posterior, users: Rows, items: Rows, level: float) -> tuple[Floats, Floats]:
-    """Return the central interval of a new answer, noise included, on the probability scale, for aligned rows."""
-    low, high = posterior.kind.interval(posterior, users, items, _tails(level))
-    return low, high
-
-
-def rating_interval(posterior: Posterior, users: Rows, items: Rows, level: float) -> tuple[Any, Any]:
-    """Return the central interval of a new rating, in rating units, for aligned rows."""
-    low, high = answer_interval(posterior, users, items, level)
-    return posterior.scale.rating(low), posterior.scale.rating(high)
-
-
-def coverage(posterior: Posterior, users: Rows, items: Rows, answers: Floats, weights: Floats | None) -> float:
-    """Return the share of answers that their 90% intervals hold."""
-    low, high = answer_interval(posterior, users, items, 0.9)
-    inside = (answers >= low - _NEAR) & (answers <= high + _NEAR)
-    return float(np.average(inside, weights=weights))
 
 
 def _tails(level: float) -> tuple[float, float]:

@@ -189,8 +189,8 @@ class ThetaPrior:
     The three are learned during burn-in and fixed after it, by each chain for itself. Features say with which items a
     user was observed, whatever was answered, and the last of them, in `blocks`, which attributes a user has. Where only
     yes is recorded (`only_yes`) the pattern is the answers, and would be believed beside them if its slopes were not
-    shrunk as usual. The concentration, unless it is `fixed`, is learned by `prior_draws`, float64[n, D], which come
-    from the prior itself for the first users.
+    shrunk as usual. The concentration is learned by `prior_draws`, float64[n, D], which come from the prior itself for
+    the first users.
     """
 
     features: Floats
@@ -200,7 +200,6 @@ class ThetaPrior:
     prior_draws: Floats
     blocks: Blocks = ()
     only_yes: bool = False
-    fixed: bool = False
 
     @classmethod
     def start(cls, features: Floats, n_events: int, concentration: float, **given: Any) -> ThetaPrior:
@@ -234,10 +233,7 @@ class ThetaPrior:
         self, theta: Floats, seen: NDArray[np.bool_], rng: np.random.Generator, index: int, learning: bool
     ) -> ThetaPrior:
         """Return the prior after a sweep."""
-        if not learning:
-            return self
-        prior = self.fitted(theta, seen)
-        return prior if self.fixed else prior.stepped(theta, seen, rng)
+        return self.fitted(theta, seen).stepped(theta, seen, rng) if learning else self
 
     def stepped(self, theta: Floats, seen: NDArray[np.bool_], rng: np.random.Generator) -> ThetaPrior:
         """Take one scoring step for the logarithm of the concentration, although the normalising constant is unknown.

@@ -254,10 +254,9 @@ class GpuChains:
         # Where only yes is recorded the pattern is the answers, and would be believed beside them.
         known = users.described
         self.located = located_thetas(known, cross) if self.unobserved else shrunk_thetas(known, cross, squares)
-        if self.chains[0].concentration is None:
-            self.concentration = stepped_concentration(
-                known, self.located, cross, squares, self.concentration, self._distances(index)
-            )
+        self.concentration = stepped_concentration(
+            known, self.located, cross, squares, self.concentration, self._distances(index)
+        )
         self.learn_psi_priors(rngs, self.chains[0].kind.psi_variance)
 
     def _distances(self, index: int) -> Floats:

@@ -13,9 +13,8 @@ from kolmogorov._support.seeds import generator
 from kolmogorov._support.threads import Threads
 from kolmogorov._support.typing import Floats
 from kolmogorov.draws.chain import START, ChainSource, ChainState
-from kolmogorov.draws.factors import LINE, FactorChain, Factors
 from kolmogorov.draws.likelihood import DrawnEvents
-from kolmogorov.draws.start import descended, from_factors, plain_start, start_problem
+from kolmogorov.draws.start import LINE, FactorChain, Factors, descended, from_factors, plain_start, start_problem
 from kolmogorov.errors import ParameterError
 from kolmogorov.gpu.cuda import Cuda
 from kolmogorov.gpu.descent import GpuEngine

@@ -24,11 +24,11 @@ from kolmogorov.descent.fitted import Fitted
 from kolmogorov.descent.placing import with_placed
 from kolmogorov.descent.problem import usual_weight
 from kolmogorov.draws.convergence import convergence_of
-from kolmogorov.draws.factors import told_apart
 from kolmogorov.draws.new_rows import introduced, new_psis, new_thetas
 from kolmogorov.draws.plan import Plan, level_grid, likelihood_of, settled_weight, suited
-from kolmogorov.draws.posterior import Posterior, coverage, probability_interval, rating_interval
+from kolmogorov.draws.posterior import Posterior
 from kolmogorov.draws.sampler import SamplingProgress, drawn, drawn_again
+from kolmogorov.draws.start import told_apart
 from kolmogorov.errors import DataError, ParameterError
 from kolmogorov.gpu.cuda import Cuda
 from kolmogorov.models.base import COMMON_RULES, OUTPUT, Auto, EventModel, Output, lengths, seed_for
@@ -289,8 +289,9 @@ class BayesianKolmogorovModel(EventModel):
         )
         check_is_fitted(self)
         rows, single = pair_rows(self.fitted_, users, items, unknown)
-        interval = probability_interval if of == "probability" else rating_interval
-        low, high = interval(self.fitted_, *rows, float(level))
+        drawn = self.fitted_
+        interval = drawn.probability_interval if of == "probability" else drawn.rating_interval
+        low, high = interval(*rows, float(level))
         return (float(low[0]), float(high[0])) if single else (low, high)
 
     def evaluate(
@@ -308,7 +309,7 @@ class BayesianKolmogorovModel(EventModel):
             return scores
         test = observations.rescaled(self.scale_)
         rows, _ = pair_rows(self.fitted_, test, None, "ignore")
-        return scores | {"coverage_90": coverage(self.fitted_, *rows, test.values, test.weights)}
+        return scores | {"coverage_90": self.fitted_.coverage(*rows, test.values, test.weights)}
 
     def diagnostics(self, observations: Observations, max_entries: int = 1000) -> dict[str, dict[str, Floats]]:
         """Return split R-hat and effective sample size of predictions for some entries, of the priors and the noise.

@@ -16,10 +16,10 @@ from kolmogorov.data.observations import Observations, check_trainable
 from kolmogorov.descent.engine import Engine, Search, ThreadedEngine
 from kolmogorov.descent.fitted import Fitted, Pull
 from kolmogorov.descent.problem import Problem
-from kolmogorov.draws.factors import told_apart
 from kolmogorov.draws.plan import Plan, level_grid, likelihood_of, short, suited
 from kolmogorov.draws.posterior import Posterior
 from kolmogorov.draws.sampler import drawn
+from kolmogorov.draws.start import told_apart
 from kolmogorov.gpu.cuda import Cuda
 from kolmogorov.gpu.descent import GpuEngine
 from kolmogorov.solvers import RowSolver

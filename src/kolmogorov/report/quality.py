@@ -13,7 +13,7 @@ from kolmogorov.data import Observations
 from kolmogorov.data.observations import reaching
 from kolmogorov.descent.fitted import Fitted, Trained, entry_rows
 from kolmogorov.draws.convergence import convergence_of
-from kolmogorov.draws.posterior import Posterior, coverage
+from kolmogorov.draws.posterior import Posterior
 from kolmogorov.errors import DataError, FitError, ParameterError
 from kolmogorov.interpret import Relations
 from kolmogorov.interpret.plot import calibration_bins
@@ -148,7 +148,7 @@ def _coverage(test: Test) -> float | None:
     part = slice(0, _INTERVALS)
     past = (len(test.fitted.users), len(test.fitted.items))
     rows = [np.where(side < 0, end, side)[part] for side, end in zip((test.users, test.items), past, strict=True)]
-    return round(coverage(test.fitted, rows[0], rows[1], test.fresh.values[part], None), 4)
+    return round(test.fitted.coverage(rows[0], rows[1], test.fresh.values[part], None), 4)
 
 
 #: Ends of the groups by number of training observations, and the fewest groups that tell anything. By judgement.

@@ -7,7 +7,6 @@ from scipy import stats
 from helpers.processes import printed
 from kolmogorov._support.seeds import row_seeds
 from kolmogorov.draws.gibbs import (
-    binomial,
     draw_emitted,
     gamma,
     truncated_normal,
@@ -43,18 +42,6 @@ def test_gamma_numbers(shape):
         state, x = gamma(np.uint64(state), shape)
         found.append(x)
     assert stats.kstest(found, stats.gamma(shape).cdf).pvalue > 1e-4
-
-
-@pytest.mark.parametrize(("n", "p"), [(17, 0.3), (100, 0.01), (1000, 0.5), (10**9, 1e-7)])
-def test_binomial_numbers(n, p):
-    state, draws = np.uint64(5), []
-    for _ in range(4000):
-        state, number = binomial(np.uint64(state), n, p)
-        draws.append(number)
-    exact = stats.binom(n, p)
-    # A discrete number is spread evenly over its step of the distribution function.
-    places = exact.cdf(np.array(draws) - 1) + np.random.default_rng(0).random(4000) * exact.pmf(draws)
-    assert stats.kstest(places, "uniform").pvalue > 1e-4
 
 
 def test_events_have_their_exact_distribution(rng):

@@ -13,7 +13,7 @@ from helpers.planned import planned
 from kolmogorov.data.datasets import planted
 from kolmogorov.descent.engine import ThreadedEngine
 from kolmogorov.draws.convergence import convergence_of
-from kolmogorov.draws.factors import FactorChain
+from kolmogorov.draws.start import FactorChain
 from kolmogorov.errors import ConvergenceWarning
 from kolmogorov.models.metrics import effective_size, split_rhat
 
@@ -79,7 +79,7 @@ def test_a_callback_watches_and_ends(ratings):
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
 @pytest.mark.parametrize(
-    ("psi", "owner", "name"), [("auto", FactorChain, "learn"), ("binary", ThreadedEngine, "sweep")]
+    ("psi", "owner", "name"), [("auto", FactorChain, "sweep"), ("binary", ThreadedEngine, "sweep")]
 )
 def test_an_interrupt_during_the_start_of_a_chain_is_not_swallowed(ratings, monkeypatch, n_jobs, psi, owner, name):
     right, calls = getattr(owner, name), itertools.count()

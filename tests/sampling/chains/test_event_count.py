@@ -8,10 +8,10 @@ import pytest
 import naive
 from kolmogorov import BayesianKolmogorovModel, Observations
 from kolmogorov.data.datasets import planted
-from kolmogorov.draws.factors import _lowest, told_apart
 from kolmogorov.draws.likelihood import Gaussian, HiddenRatings
 from kolmogorov.draws.plan import LEAST_RATINGS, TRIED
 from kolmogorov.draws.sampler import averaging_left
+from kolmogorov.draws.start import _lowest, told_apart
 
 
 def of_rank(rank, n_users=150, n_items=60, noise=0.02, seed=0):

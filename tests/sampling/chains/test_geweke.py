@@ -33,12 +33,17 @@ class ValueWorld:
     def __init__(self):
         full = Observations.from_dense(np.full((self.users, self.items), 0.5))
         self.table = full.subset(np.arange(20) % 7 != 3)
-        options = {"likelihood": self.likelihood, "n_events": self.events, "levels": self.grid, "concentration": 1e-9}
+        options = {"likelihood": self.likelihood, "n_events": self.events, "levels": self.grid}
         self.chain = chain_of(self.table, seed=11, **options)
         self.chain.noise_rate = 10.0
         self.position = self.chain.kind.positions
         prior = PsiPrior(np.ones((self.items, 1)), self.centre[None, :], np.diag(self.precision))
-        self.start = replace(started([self.chain], self.chain.dealer)[0], psi_prior=prior)
+        start = started(self.chain)
+        self.start = replace(start, psi_prior=prior, theta_prior=self.theta_prior(start.theta_prior))
+
+    def theta_prior(self, usual):
+        """Any theta is as good as any other."""
+        return replace(usual, concentration=1e-9)
 
     def values(self, rng):
         """Draw what items are from their prior on the grid."""
@@ -110,6 +115,9 @@ class ChanceWorld(ValueWorld):
     likelihood = "bernoulli"
     grid = NEARLY_SURE
     centre = np.array([0.4, 0.7])
+
+    def theta_prior(self, usual):
+        return usual
 
     def prior(self, rng):
         alpha = rng.exponential(10.0, self.events)

@@ -7,8 +7,8 @@ from helpers.planned import chain_of as chain_of_table
 from kolmogorov import Observations
 from kolmogorov._support.threads import Threads
 from kolmogorov.descent.fitted import NOISE
-from kolmogorov.draws.factors import FactorChain, settled_factors
 from kolmogorov.draws.plan import level_grid
+from kolmogorov.draws.start import FactorChain
 
 
 def blocs(seed=0, n_users=80, n_items=40, share=0.8):
@@ -29,11 +29,11 @@ def test_a_stretch_has_the_density_of_ratings_and_items_stretched_together():
     table = blocs()
     with Threads(1) as dealer:
         chain = chain_of(table, dealer)
-        settled_factors([chain], dealer)
-        chain.draw_answers(0)(0, table.n_items)
-        ratings, now, left = chain._ratings, chain.factors, chain._squares_by_item
-        drawn = np.log([chain.drawn_stretch(left) for _ in range(3000)])
-    view, logs = table.columns, np.linspace(-2.0, 2.0, 2001)
+        chain.settled()
+    view, logs, now, ratings = table.columns, np.linspace(-2.0, 2.0, 2001), chain.factors, chain.columns.values
+    owners = view.owners(0, table.n_items)
+    left = ratings - np.einsum("nd,nd->n", now.users[view.indices], now.items[owners])
+    drawn = np.log([chain.drawn_stretch(np.bincount(owners, left**2)) for _ in range(3000)])
     for item in (0, 7, 21):
         part = slice(*view.indptr[item : item + 2])
         given = (ratings[part], now.users[view.indices[part]], now.items[item], now.prior.centre[item])
@@ -47,10 +47,9 @@ def test_a_stretch_has_the_density_of_ratings_and_items_stretched_together():
 
 def test_the_same_on_any_number_of_threads():
     table, found = blocs(1), []
-    for n, seeds in ((1, [7]), (3, [5, 7, 6])):
+    for n in (1, 3):
         with Threads(n) as dealer:
-            drawn = settled_factors([chain_of(table, dealer, seed) for seed in seeds], dealer)
-        found.append(drawn[seeds.index(7)])
+            found.append(chain_of(table, dealer).settled())
     assert (found[0].users == found[1].users).all()
     assert (found[0].items == found[1].items).all()
 
@@ -58,8 +57,7 @@ def test_the_same_on_any_number_of_threads():
 def test_sure_answers_are_far_from_the_line_at_once():
     table = blocs(2)
     with Threads(1) as dealer:
-        chain = chain_of(table, dealer)
-        (factors,) = settled_factors([chain], dealer)
+        factors = chain_of(table, dealer).settled()
     said = np.einsum("nd,nd->n", factors.users[table.user_rows()], factors.items[table.item_rows()])
     surety = np.where(table.values > 0.5, said - 0.5, 0.5 - said) / np.sqrt(NOISE)
     assert (surety > 0).mean() > 0.99
@@ -70,7 +68,7 @@ def test_items_without_answers_and_answers_that_were_given_often():
     users, items, answers = [0, 0, 1, 1, 2], [0, 1, 0, 1, 0], [1.0, 0.0, 1.0, 0.0, 1.0]
     table = Observations.from_arrays(users, items, answers, weights=[1.0, 500.0, 2.0, 1.0, 40.0])
     with Threads(1) as dealer:
-        (factors,) = settled_factors([chain_of(table, dealer, n_events=2)], dealer)
+        factors = chain_of(table, dealer, n_events=2).settled()
     assert np.isfinite(factors.users).all()
     assert np.isfinite(factors.items).all()
     assert factors.noise == NOISE

@@ -13,10 +13,10 @@ from helpers.strategies import tables
 from kolmogorov import KolmogorovModel, Observations
 from kolmogorov._support.seeds import row_seeds
 from kolmogorov._support.threads import Threads
-from kolmogorov.draws.factors import FactorChain, Factors, draw_normals, settled_factors
 from kolmogorov.draws.plan import rating_levels, short, suited
 from kolmogorov.draws.priors import PsiPrior, ThetaPrior
 from kolmogorov.draws.sampler import drawn
+from kolmogorov.draws.start import FactorChain, Factors, draw_normals
 
 
 def low_rank(seed, n_users=120, n_items=60, noise=0.02):
@@ -64,14 +64,10 @@ def test_on_the_simplex_products_are_the_same(seed, size):
 def test_factors_are_found_and_are_the_same_on_any_number_of_threads():
     table, whole = low_rank(0)
     found = []
-    # On one thread alone, on three in the midst of others.
-    for n, seeds in ((1, [7]), (3, [5, 7, 6])):
+    for n in (1, 3):
         with Threads(n) as dealer:
-            options = {"n_events": 4, "dealer": dealer, "levels": rating_levels(table, 4)}
-            chains = [chain_of(table, seed=seed, **options) for seed in seeds]
-            running = [FactorChain(chain, np.random.default_rng(chain.seed)) for chain in chains]
-            drawn = settled_factors(running, dealer)
-            found.append(drawn[seeds.index(7)])
+            chain = chain_of(table, n_events=4, dealer=dealer, levels=rating_levels(table, 4))
+            found.append(FactorChain(chain, np.random.default_rng(7)).settled())
     first, second = found
     assert (first.users == second.users).all()
     assert (first.items == second.items).all()

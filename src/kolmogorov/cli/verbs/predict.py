@@ -48,7 +48,6 @@ def command(
       kolmogorov predict model.km pairs.csv --items new_films.csv
     """
     from kolmogorov.cli.display import emit, is_probability
-    from kolmogorov.draws.posterior import rating_interval
     from kolmogorov.errors import ParameterError
     from kolmogorov.models.ids import Strangers
     from kolmogorov.models.ranking import predicted_columns
@@ -73,7 +72,7 @@ def command(
     else:
         columns |= predicted_columns(fitted, fitted.at_rows(user_rows, item_rows))
     if interval is not None:
-        columns["low"], columns["high"] = rating_interval(fitted, user_rows, item_rows, interval)
+        columns["low"], columns["high"] = fitted.rating_interval(user_rows, item_rows, interval)
     if is_probability(fitted.scale):
         columns.pop("rating", None)
     emit(columns, "csv", output)
