@@ -1,11 +1,11 @@
 import hashlib
+import io
 import zipfile
 
 import numpy as np
 import pytest
 
 from kolmogorov import datasets
-from kolmogorov.data.datasets import find_or_fetch
 from kolmogorov.errors import DataError, ParameterError
 
 
@@ -127,20 +127,20 @@ def test_without_network_it_says_where_to_put_the_files(nowhere, monkeypatch, ca
     assert "GroupLens" in capsys.readouterr().err
 
 
-def test_downloads_are_checked_and_unpacked_whole(nowhere, monkeypatch, capsys):
-    archive = nowhere / "made.zip"
+def test_downloads_are_checked_and_unpacked_whole(nowhere, monkeypatch):
+    archive, home = nowhere / "made.zip", nowhere / "cache" / "kolmogorov"
     with zipfile.ZipFile(archive, "w") as out:
-        out.writestr("set/a.txt", "hello")
-    settings = {"needed": ("a.txt",), "url": archive.as_uri()}
+        out.writestr("ml-100k/u.data", "1\t5\t4\t0\n2\t7\t5\t0\n")
+        out.writestr("ml-100k/u.item", "5|Alien\n7|Brazil\n")
+    monkeypatch.setattr("urllib.request.urlopen", lambda url, timeout: io.BytesIO(archive.read_bytes()))
     with pytest.raises(DataError, match="does not have the published checksum; nothing was kept"):
-        find_or_fetch("set", md5="0" * 32, **settings)
-    assert not list(nowhere.glob("cache/kolmogorov/*"))
-    md5 = hashlib.md5(archive.read_bytes()).hexdigest()
-    folder = find_or_fetch("set", md5=md5, **settings)
-    assert (folder / "a.txt").read_text() == "hello"
-    archive.unlink()
-    assert find_or_fetch("set", md5=md5, **settings) == folder
-    assert [p.name for p in folder.parent.iterdir()] == ["set"]
+        datasets.load("ml-100k")
+    assert not home.exists()
+    monkeypatch.setitem(datasets._MD5, "ml-100k", hashlib.md5(archive.read_bytes()).hexdigest())
+    assert datasets.load("ml-100k").items.labels.tolist() == ["Alien", "Brazil"]
+    monkeypatch.delattr("urllib.request.urlopen")
+    assert len(datasets.load("ml-100k")) == 2
+    assert [path.name for path in home.iterdir()] == ["ml-100k"]
 
 
 @pytest.mark.parametrize("wanted", [50, 9000, 10**6])

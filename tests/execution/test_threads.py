@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
+from threadpoolctl import threadpool_info
 
 import kolmogorov as km
 from helpers.processes import printed
-from kolmogorov._support.threads import Threads
+from kolmogorov._support.threads import Threads, one_blas_thread
 
 INTERRUPTED = """
 import os, sys, threading
@@ -109,6 +110,33 @@ def test_scratch_is_a_threads_own_and_is_used_again():
     with Threads(3) as dealer:
         dealer.deal(work, 50, 1 << 17)
     assert len({id(memory) for memory in found.values()}) == len(found)
+
+
+def test_blas_has_one_thread_in_whatever_thread_computes():
+    import scipy.linalg  # noqa: F401
+
+    found, meet = [], threading.Barrier(2)
+
+    def used():
+        return {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}
+
+    def compute():
+        with one_blas_thread():
+            meet.wait()
+            found.append(used())
+            meet.wait()
+
+    before = used()
+    for _ in range(2):
+        others = [threading.Thread(target=compute) for _ in range(2)]
+        for thread in others:
+            thread.start()
+        for thread in others:
+            thread.join()
+        with one_blas_thread():
+            found.append(used())
+    assert found == [{1}] * 6
+    assert used() == before
 
 
 def test_a_dealer_as_a_parameter_can_be_cloned():

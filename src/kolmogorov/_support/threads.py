@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -30,8 +31,6 @@ _WORTH = 1 << 23
 _LONGEST = 1 << 32
 #: What a row costs beside its entries, in entries, where nothing else is said.
 _ROW_COST = 8
-#: Tables whose shares are remembered.
-_REMEMBERED = 16
 #: Pairs times draws that one thread goes through before others could have begun.
 _FEW_PAIRS = 1 << 16
 
@@ -69,7 +68,6 @@ class Threads:
         self.n_threads = thread_count(n_jobs)
         self._pool: ThreadPoolExecutor | None = None
         self._own = threading.local()
-        self._ends: dict[tuple[int, ...], tuple[Any, NDArray[np.int64]]] = {}
 
     def __reduce__(self) -> tuple[Any, ...]:
         # scikit-learn's clone copies parameters; what threads own stays with them.
@@ -86,7 +84,6 @@ class Threads:
             self._pool.shutdown(wait=True, cancel_futures=True)
             self._pool = None
         self._own = threading.local()
-        self._ends.clear()
 
     def scratch(self, entries: int) -> Floats:
         """Return memory for so many numbers that is the calling thread's own; the next call gives the same again.
@@ -115,54 +112,37 @@ class Threads:
         """
         most = max(1, _SHARE_ENTRIES // max(row_entries, 1))
         if indptr is None:
-            rows = max(1, min(-(-n_rows // (_SHARES_PER_THREAD * self.n_threads)), most))
-            ends = np.append(np.arange(rows, n_rows, rows), n_rows)
+            most = max(1, min(-(-n_rows // (_SHARES_PER_THREAD * self.n_threads)), most))
+            cuts = np.arange(most, n_rows, most)
         else:
-            # They are the same in every sweep. The array is kept too: as long as it is, no other has its identity.
-            key = (id(indptr), n_rows, most, entry_cost, row_cost)
-            if key not in self._ends:
-                if len(self._ends) >= _REMEMBERED:
-                    self._ends.clear()
-                self._ends[key] = indptr, self._equal_ends(indptr, *key[1:])
-            ends = self._ends[key][1]
-        shares = deque(zip([0, *ends[:-1].tolist()], ends.tolist(), strict=True)) if n_rows else deque()
-        lock = threading.Lock()
+            # In each round the threads get half of what is left, one share each, as long as a share is worth its
+            # dispatch; in the last they get all of it.
+            done = (indptr[: n_rows + 1] - indptr[0]) + row_cost * np.arange(n_rows + 1)
+            whole = max(int(done[-1]) * entry_cost, 1)
+            halves = 0.5 ** np.minimum(np.arange(1, _ROUNDS + 1), _ROUNDS - 1)
+            shares = np.cumsum(np.maximum(np.repeat(halves / self.n_threads, self.n_threads), _WORTH / whole))
+            shares = np.append(shares, np.arange(1, whole // _LONGEST + 1) * (_LONGEST / whole))
+            bounds = np.searchsorted(done, shares[shares < 1.0] * done[-1])
+            cuts = np.unique(np.concatenate([bounds[bounds > 0], np.arange(most, n_rows, most)]))
+        left = deque(pairwise([0, *cuts[cuts < n_rows].tolist(), n_rows])) if n_rows else deque()
 
         def take() -> None:
-            try:
-                while True:
-                    with lock:
-                        share = shares.popleft() if shares else None
-                    if share is None:
-                        return
+            while True:
+                try:
+                    share = left.popleft()
+                except IndexError:
+                    return
+                try:
                     work(*share)
-            except BaseException:
-                shares.clear()
-                raise
+                except BaseException:
+                    left.clear()
+                    raise
 
-        helpers = min(self.n_threads, len(shares)) - 1
+        helpers = min(self.n_threads, len(left)) - 1
         futures = [self._pool.submit(take) for _ in range(helpers)] if self._pool is not None else []
         take()
         for future in futures:
             future.result()
-
-    def _equal_ends(
-        self, indptr: NDArray[np.int64], n_rows: int, most: int, entry_cost: int, row_cost: int
-    ) -> NDArray[np.int64]:
-        """Return where shares of about equal work end, at most so many rows each.
-
-        In each round the threads get half of what is left, one share each, as long as a share is worth its dispatch;
-        in the last they get all of it.
-        """
-        work = (indptr[: n_rows + 1] - indptr[0]) + row_cost * np.arange(n_rows + 1)
-        whole = max(int(work[-1]) * entry_cost, 1)
-        halves = 0.5 ** np.minimum(np.arange(1, _ROUNDS + 1), _ROUNDS - 1)
-        shares = np.repeat(halves / self.n_threads, self.n_threads)
-        longest = np.arange(1, whole // _LONGEST + 1) * (_LONGEST / whole)
-        cuts = np.concatenate([np.cumsum(np.maximum(shares, _WORTH / whole)), longest])
-        bounds = np.searchsorted(work, cuts[cuts < 1.0] * work[-1])
-        ends = np.unique(np.concatenate([bounds, np.arange(most, n_rows, most), [n_rows]]))
-        return ends[ends > 0]
 
 
 def deal_pairs(work: Callable[[slice], None], n_pairs: int, n_draws: int) -> None:
@@ -177,22 +157,34 @@ def _blas() -> Any:
     import scipy.linalg  # noqa: F401
     from threadpoolctl import ThreadpoolController
 
-    return ThreadpoolController()
+    return ThreadpoolController().select(user_api="blas")
 
 
-# The limit is the process's, so the first of several threads sets it and the last one lifts it.
 _lock, _held = threading.Lock(), list[Any]()
 
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Hold BLAS to one thread: our rows are already dealt to threads, and small products only lose by more."""
+    """Hold BLAS to one thread: our rows are already dealt to threads, and small products only lose by more.
+
+    The limit is the process's, so the first of several threads sets it and the last one lifts it.
+    """
     with _lock:
-        _held.append(None if _held else _blas().limit(limits=1, user_api="blas"))
+        _held.append(_limited(1))
     try:
         yield
     finally:
         with _lock:
-            limit = _held.pop()
+            before = _held.pop()
             if not _held:
-                limit.restore_original_limits()
+                _limited(before)
+
+
+def _limited(limits: Any) -> dict[str, int]:
+    """Set how many threads BLAS uses; return how many it used, by library."""
+    before = {library.filepath: library.num_threads for library in _blas().lib_controllers}
+    for library in _blas().lib_controllers:
+        # Since threadpoolctl 3.8 only the thread that has set a limit may set another, unless it is cleared.
+        getattr(library, "clear_controlling_thread", lambda **_: None)(force=True)
+        library.set_num_threads(limits if isinstance(limits, int) else limits[library.filepath])
+    return before

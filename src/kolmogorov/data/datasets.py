@@ -14,18 +14,17 @@ from __future__ import annotations
 import csv
 import hashlib
 import http.client
+import io
 import lzma
 import os
-import shutil
 import tempfile
-import urllib.error
 import urllib.request
 import zipfile
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib.resources import as_file, files
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +42,10 @@ from kolmogorov.errors import DataError, ParameterError
 
 __all__ = ["Planted", "folds", "load", "names", "planted"]
 
+_MOVIELENS = (
+    "F. Maxwell Harper and Joseph A. Konstan, The MovieLens Datasets, ACM Transactions on Interactive Intelligent "
+    "Systems 5(4), 2015, https://doi.org/10.1145/2827872. It may not be passed on."
+)
 #: Who made a table, and under which licence it is given on; the page of a model says it.
 CREDITS = {
     "zoo": "Richard S. Forsyth, Zoo, UCI Machine Learning Repository, 1990, https://doi.org/10.24432/C5R59V. "
@@ -51,21 +54,16 @@ CREDITS = {
     "Dataverse, https://doi.org/10.7910/DVN/LEJUQZ. Licence: CC0 1.0.",
     "food": "FiveThirtyEight, The FiveThirtyEight International Food Association's 2014 World Cup, "
     "https://github.com/fivethirtyeight/data/tree/master/food-world-cup. Licence: CC BY 4.0.",
-    "ml-100k": "F. Maxwell Harper and Joseph A. Konstan, The MovieLens Datasets, ACM Transactions on Interactive "
-    "Intelligent Systems 5(4), 2015, https://doi.org/10.1145/2827872. It may not be passed on.",
+    "ml-100k": _MOVIELENS,
+    "ml-1m": _MOVIELENS,
 }
-CREDITS["ml-1m"] = CREDITS["ml-100k"]
-
 LICENCE = (
     "MovieLens is made available by GroupLens (University of Minnesota) for research: it may not be "
     "redistributed nor used commercially without permission, and publications must acknowledge it "
     "(Harper & Konstan 2015, doi:10.1145/2827872). The full terms are in the README of the archive."
 )
-#: The files that are needed ("a|b" are alternatives), and the checksum that GroupLens publishes.
-_ARCHIVES = {
-    "ml-100k": (("u.data", "u.item"), "0e33842e24a9c977be4e0107933c0723"),
-    "ml-1m": (("movies.dat", "ratings.dat|ratings.csv"), "c4d9eecfca2ab87c1945afe126590906"),
-}
+#: The checksums of archives that GroupLens publishes.
+_MD5 = {"ml-100k": "0e33842e24a9c977be4e0107933c0723", "ml-1m": "c4d9eecfca2ab87c1945afe126590906"}
 #: A server that says nothing for so long is not there. By judgement.
 _TIMEOUT_SECONDS = 30
 #: Cells of a planted table that are computed together: ten million need no large temporary.
@@ -103,9 +101,16 @@ def folds(name: str = "ml-100k") -> list[tuple[Observations, Observations]]:
     """Return a dataset's official (train, test) pairs: u1 to u5 of MovieLens 100K, over the ids of the whole table."""
     if name != "ml-100k":
         raise ParameterError(f"Only 'ml-100k' comes with official folds, got {name!r}.")
-    folder, whole = _movielens("ml-100k"), _ml_100k()
-    paths = [[folder / f"u{fold}.{part}" for part in ("base", "test")] for fold in range(1, 6)]
-    return [(_over(whole, train), _over(whole, test)) for train, test in paths]
+    whole, folder = _ml_100k(), _movielens("ml-100k")
+    told = Terms(maximum=5)
+
+    def part(path: Path) -> Observations:
+        found = read_ratings(path, header=False, maximum=5)
+        users = whole.users.translate(found.users)[found.user_rows()]
+        items = whole.items.translate(found.items)[found.item_rows()]
+        return Observations.of_rows(whole.users, users, whole.items, items, found.scale.rating(found.values), told)
+
+    return [(part(folder / f"u{fold}.base"), part(folder / f"u{fold}.test")) for fold in range(1, 6)]
 
 
 def names() -> dict[str, str]:
@@ -158,17 +163,8 @@ def _toy(random_state: Any = 0) -> Observations:
     return Observations.from_dense(generator(random_state).random((20, 40)), maximum=1)
 
 
-@dataclass(frozen=True, eq=False)
-class Planted:
-    """A sampled table with the truth it was sampled from.
-
-    Attributes
-    ----------
-    observations : Observations
-    theta : float64[n_users, D]
-    psi : bool[n_items, D]
-        Whether an item happens in an event.
-    """
+class Planted(NamedTuple):
+    """A sampled table with the truth it was sampled from: psi, bool[n_items, D], is whether an item is in an event."""
 
     observations: Observations
     theta: Floats
@@ -248,17 +244,8 @@ def _ml_100k() -> Observations:
 def _ml_1m() -> Observations:
     """Read GroupLens' ratings.dat (user::film::rating::time), or a ratings.csv with user_id, movie_id, rating."""
     folder = _movielens("ml-1m")
-    published = folder / "ratings.dat"
-    path = published if published.exists() else folder / "ratings.csv"
-    return read_ratings(path, maximum=5, titles=folder / "movies.dat")
-
-
-def _over(whole: Observations, path: Path) -> Observations:
-    """Read a part of a table over the ids of the whole."""
-    part, told = read_ratings(path, header=False, maximum=whole.scale.maximum), Terms(maximum=whole.scale.maximum)
-    users = whole.users.translate(part.users)[part.user_rows()]
-    items = whole.items.translate(part.items)[part.item_rows()]
-    return Observations.of_rows(whole.users, users, whole.items, items, part.scale.rating(part.values), told)
+    path = folder / "ratings.dat"
+    return read_ratings(path if path.exists() else folder / "ratings.csv", maximum=5, titles=folder / "movies.dat")
 
 
 def data_directories() -> list[Path]:
@@ -269,41 +256,32 @@ def data_directories() -> list[Path]:
 
 
 def _movielens(name: str) -> Path:
-    needed, md5 = _ARCHIVES[name]
-    return find_or_fetch(name, needed, f"https://files.grouplens.org/datasets/movielens/{name}.zip", md5)
-
-
-def find_or_fetch(name: str, needed: tuple[str, ...], url: str, md5: str) -> Path:
-    """Return the folder `name` that holds the needed files; download it once, whole, where there is none."""
+    """Return the folder that holds a table of MovieLens; download it once, whole, where there is none."""
     for directory in data_directories():
-        if all(any((directory / name / file).exists() for file in group.split("|")) for group in needed):
+        if (directory / name).is_dir():
             return directory / name
-    home = data_directories()[-1]
+    home, url = data_directories()[-1], f"https://files.grouplens.org/datasets/movielens/{name}.zip"
     notice(LICENCE, always=True)
     notice(f"downloading {url} to {home}")
     try:
         with urllib.request.urlopen(url, timeout=_TIMEOUT_SECONDS) as response:
             archive = response.read()
-    except (urllib.error.URLError, http.client.HTTPException, OSError) as error:
-        reason = getattr(error, "reason", error)
+    except (http.client.HTTPException, OSError) as error:
         raise DataError(
-            f"Dataset '{name}' is not on this machine and {url} could not be reached ({reason}). Put its files into "
-            f"{home / name}, or set KOLMOGOROV_DATA to the folder that holds the folder '{name}'."
+            f"Dataset '{name}' is not on this machine and {url} could not be reached "
+            f"({getattr(error, 'reason', error)}). Put its files into {home / name}, or set KOLMOGOROV_DATA to the "
+            f"folder that holds the folder '{name}'."
         ) from None
-    if hashlib.md5(archive, usedforsecurity=False).hexdigest() != md5:
+    if hashlib.md5(archive, usedforsecurity=False).hexdigest() != _MD5[name]:
         raise DataError(f"The archive from {url} does not have the published checksum; nothing was kept.")
     try:
         home.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=home, prefix=f".{name}.") as scratch:
+            with zipfile.ZipFile(io.BytesIO(archive)) as content:
+                content.extractall(scratch)
+            os.replace(Path(scratch, name), home / name)
     except OSError as error:
-        raise DataError(f"The cache directory {home} cannot be made: {error.strerror}. Set KOLMOGOROV_DATA.") from None
-    with tempfile.TemporaryDirectory(dir=home, prefix=f".{name}.") as scratch:
-        packed = Path(scratch, "archive.zip")
-        packed.write_bytes(archive)
-        with zipfile.ZipFile(packed) as content:
-            content.extractall(scratch)
-        if (home / name).exists():
-            shutil.rmtree(home / name)
-        os.replace(Path(scratch, name), home / name)
+        raise DataError(f"{home / name} cannot be written: {error.strerror}. Set KOLMOGOROV_DATA.") from None
     return home / name
 
 

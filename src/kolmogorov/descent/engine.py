@@ -16,7 +16,7 @@ from kolmogorov._support.progress import says_stop, warn
 from kolmogorov._support.seeds import generator, row_seeds
 from kolmogorov._support.threads import Threads
 from kolmogorov._support.typing import Floats
-from kolmogorov._support.validation import check_between, check_bits, check_simplex
+from kolmogorov._support.validation import check_among, check_between, check_simplex
 from kolmogorov._support.writing import check_writable
 from kolmogorov.data.observations import Observations
 from kolmogorov.data.view import View
@@ -440,5 +440,5 @@ class _Checkpoint:
         check_simplex("the centre", centre)
         check_between("psi", psi, 0.0, 1.0)
         if self._binary:
-            check_bits("psi", psi)
+            check_among("psi", psi)
         return Run(State(theta, psi, centre), history_of(history))

@@ -17,7 +17,14 @@ from scipy.special import ndtr
 
 from kolmogorov._support.jit import kernel
 from kolmogorov._support.typing import Floats, Rows
-from kolmogorov._support.validation import check_between, check_bits, check_bounded, check_positive, check_simplex
+from kolmogorov._support.validation import (
+    LARGEST_NUMBER,
+    LEAST_NUMBER,
+    check_among,
+    check_between,
+    check_bounded,
+    check_simplex,
+)
 from kolmogorov.data import Observations, Scale, Vocabulary
 from kolmogorov.data.observations import least_like
 from kolmogorov.descent.attributes import Attributed, Placing, Side, placed_rows
@@ -437,7 +444,7 @@ class Fitted(Trained):
         """Undo `stored`; what does not belong together is for `validate` to find."""
         psi = arrays["psi"]
         if psi.dtype == np.uint8:
-            check_bits("psi", psi)
+            check_among("psi", psi)
             psi = psi.view(bool)
         return cls(
             theta=arrays["theta"],
@@ -459,7 +466,7 @@ class Fitted(Trained):
         if not self.n_events:
             raise InvariantError("there are no events")
         check_simplex("theta", self.theta)
-        check_positive("the noise", self.noise)
+        check_between("the noise", self.noise, LEAST_NUMBER, LARGEST_NUMBER)
         if self.learned_from not in ("draws", "ratings"):
             raise InvariantError(f"learned_from is not known: {str(self.learned_from)[:40]!r}")
         self.user_pull.validate("users")
