@@ -147,6 +147,6 @@ def _numbers(said: list[str], order: dict[str, float], question: str, told: Read
     values = np.array([number[text] for text in said])
     if values.min() >= 0.0 and values.max() <= 1.0:
         return values
-    extent = told.check(values, None, lambda row: f"question {question!r}")
-    found: Floats = (Terms(1.0, float(len(order))) if order else told).scale_between(extent).probability(values)
+    terms = Terms(1.0, float(len(order))) if order else told
+    found: Floats = terms.scale_of(values, None, lambda row: f"question {question!r}").probability(values)
     return found

@@ -169,8 +169,10 @@ class Observations:
             raise DataError(f"Arrays must have one entry per observation, got {counts}.")
         if not ratings.size:
             raise nothing_there("here")
-        scale = told.scale_between(told.check(ratings, mass if mass.size else None, place))
-        return cls.assembled(users, own, items, partner, scale.probability(ratings), mass, scale, told.merging, place)
+        scale = told.scale_of(ratings, mass if mass.size else None, place)
+        return cls.assembled(
+            users, own, items, partner, scale.probability(ratings), mass, scale, told.duplicates, place
+        )
 
     @classmethod
     def assembled(

@@ -10,7 +10,6 @@ import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import reduce
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -33,7 +32,6 @@ from kolmogorov.data.columns import (
 )
 from kolmogorov.data.observations import Observations, check_any
 from kolmogorov.data.packed import check_free, write_table
-from kolmogorov.data.scale import Extent
 from kolmogorov.data.sources import Source, sources_of
 from kolmogorov.data.told import Provenance, Reading, points_of
 from kolmogorov.data.values import Notation, UnreadableError, ValueColumn, looks_like_number, numbers_of
@@ -314,8 +312,6 @@ def _gathered(sources: Sequence[Source], told: Reading) -> Observations:
     """Read sources into memory: three numbers of 32 bits for each record, and every distinct text once."""
     users, items = (IdColumn(what, told.missing) for what in ("user", "item"))
     parts = [_part_of(source, told, users, items) for source in sources]
-    extents = [told.check(part.ratings, part.weights if part.weights.size else None, part.place) for part in parts]
-    extent = reduce(Extent.joined, extents)
     columns = [column for part in parts for column in part.columns]
     ratings = np.concatenate([part.ratings for part in parts])
     ends = np.cumsum([part.ratings.size for part in parts])
@@ -324,15 +320,17 @@ def _gathered(sources: Sequence[Source], told: Reading) -> Observations:
         number = int(np.searchsorted(ends, record, side="right"))
         return parts[number].place(record - (int(ends[number - 1]) if number else 0))
 
+    weights = np.empty(0)
+    if any(part.weights.size for part in parts):
+        weights = np.concatenate([p.weights if p.weights.size else np.ones(p.ratings.size) for p in parts])
+    scale = told.scale_of(ratings, weights if weights.size else None, place)
+    low, high = float(ratings.min()), float(ratings.max())
     points, counts = _points_in(ratings)
     if told.is_open and told.scale == "table":
         refuse_codes(points, counts, lambda code: place(int(np.argmax(ratings == code))))
         for part in parts if told.wide else ():
             numbers, words = [c.numbers for c in part.columns], [bool(c.words) for c in part.columns]
             refuse_scales(part.source.name, [c.name for c in part.columns], numbers, words)
-    weights = np.empty(0)
-    if any(part.weights.size for part in parts):
-        weights = np.concatenate([p.weights if p.weights.size else np.ones(p.ratings.size) for p in parts])
     sides = [np.concatenate([getattr(part, side) for part in parts]) for side in ("users", "items")]
     for part in parts:
         # What follows needs no more of the parts than their places and words, and memory for all else.
@@ -342,9 +340,10 @@ def _gathered(sources: Sequence[Source], told: Reading) -> Observations:
         column.numbers = np.empty(0)
     titles = {text: part.titles[key] for part in parts for text, key in items.texts.items() if key in part.titles}
     (user_ids, own), (item_ids, partner) = (side.finish(sides.pop(0)) for side in (users, items))
-    scale = told.scale_between(extent)
-    named = Vocabulary(user_ids), own, Vocabulary(item_ids), partner
-    found = Observations.assembled(*named, scale.probability(ratings), weights, scale, told.merging, place)
+    # Clicks are repeated as a matter of course, and count once.
+    once = told.implicit and told.duplicates == "error"
+    named, merging = (Vocabulary(user_ids), own, Vocabulary(item_ids), partner), "mean" if once else told.duplicates
+    found = Observations.assembled(*named, scale.probability(ratings), weights, scale, merging, place)
 
     meanings = {word: number for column in columns for word, number in column.words.items()}
     decimal = next((column.decimal for column in columns if column.decimal), "")
@@ -353,12 +352,12 @@ def _gathered(sources: Sequence[Source], told: Reading) -> Observations:
         **parts[0].about,
         decimal=decimal,
         words=dict(islice(meanings.items(), _MOST_POINTS)),
-        points=points_of(points, extent.low, extent.high),
+        points=points_of(points, low, high),
         scale=str(scale),
         n_records=ratings.size,
         n_missing=sum(part.kept.size for part in parts) - ratings.size,
         n_repeats=ratings.size - len(found),
-        duplicates="once" if told.merging != told.duplicates else told.duplicates,
+        duplicates="once" if once else told.duplicates,
         recipe=recipe | ({"decimal": ","} if decimal == "," else {}),
         name="" if sources[0].path in (None, "-") else Path(str(sources[0].path)).name.split(".")[0],
     )

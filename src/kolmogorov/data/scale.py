@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -90,18 +90,6 @@ class Scale:
         return f"p = (r - {self.minimum:g}) / {self.span:g}"
 
 
-class Extent(NamedTuple):
-    """How far ratings reach, and whether some lie between the halves of whole numbers, as those of a slider do."""
-
-    low: float = np.inf
-    high: float = -np.inf
-    continuous: bool = False
-
-    def joined(self, other: Extent) -> Extent:
-        """Return the extent of both together."""
-        return Extent(min(self.low, other.low), max(self.high, other.high), self.continuous or other.continuous)
-
-
 @dataclass(frozen=True)
 class Terms:
     """What is said of ratings before any is seen: the ends of their scale as far as they are given, and of repeats."""
@@ -119,11 +107,6 @@ class Terms:
             Scale(self._low, float(self.maximum))
 
     @property
-    def merging(self) -> str:
-        """What is done with several values of a pair."""
-        return self.duplicates
-
-    @property
     def _low(self) -> float | None:
         """The lower end where it is known before any rating."""
         if self.minimum is not None:
@@ -136,48 +119,41 @@ class Terms:
         """Whether the ratings decide where the scale begins."""
         return self.scaling == "auto" and self.minimum is None and self.maximum is None
 
-    def check(self, ratings: Floats, weights: Floats | None, place: Place) -> Extent:
-        """Refuse numbers that cannot be ratings or weights; return how far the ratings, one or more, reach."""
-        low, top = self._low, self.maximum
-        _refuse(~np.isfinite(ratings), ratings, place, "value must be finite, got {:g}.")
-        if low is not None:
-            said = f"be at least the minimum {low:g}, got {{:g}}." if low else "not be negative, got {:g}."
-            _refuse(ratings < low, ratings, place, f"value must {said}{'' if low else ' For those give minimum=.'}")
-        if top is not None:
-            said = f"value must be at most the maximum {top:g}, got {{:g}}. Give the right maximum= or drop the entry."
-            _refuse(ratings > top, ratings, place, said)
-        if weights is not None:
-            said = f"weight must be positive, got {{:g}}; {ACCEPTED_WEIGHTS}."
-            _refuse(outside_weight_bounds(weights), weights, place, said)
-        # Halving and doubling are exact, so that this tells half stars from all else; it overflows to no whole number.
-        with np.errstate(over="ignore", invalid="ignore"):
-            continuous = self.is_open and bool((np.rint(2.0 * ratings) != 2.0 * ratings).any())
-        return Extent(float(ratings.min()), float(ratings.max()), continuous)
-
-    def scale_between(self, extent: Extent) -> Scale:
-        """Return the scale of ratings that were checked and reach so far.
+    def scale_of(self, ratings: Floats, weights: Floats | None, place: Place) -> Scale:
+        """Return the scale of ratings, one or more; numbers that cannot be ratings or weights are refused.
 
         What was left open is filled in. `maximum` becomes the largest rating, or 1 where none exceeds 1, since such
         values already are probabilities. `minimum` is 0 for stars, which are whole or half numbers, and the smallest
         rating where some are negative, where some lie between, or where it is asked for.
         """
-        low, high = extent.low, extent.high
-        stars = self.is_open and low >= 0.0 and (high <= 1.0 or not extent.continuous)
-        bottom = 0.0 if stars else low if self._low is None else self._low
-        top = high if self.maximum is None else float(self.maximum)
-        if self.maximum is None:
-            if bottom == 0.0 and self.scaling != "minmax":
-                top = max(top, 1.0)
-            elif top <= bottom:
-                # Far from 0 one more is no more.
-                top = bottom + max(1.0, float(np.spacing(abs(bottom))))
+
+        def refuse(wrong: NDArray[np.bool_], found: Floats, complaint: str) -> None:
+            if wrong.any():
+                position = int(np.argmax(wrong))
+                raise DataError(f"{place(position)}: {complaint.format(found[position])}")
+
+        bottom, top = self._low, self.maximum
+        refuse(~np.isfinite(ratings), ratings, "value must be finite, got {:g}.")
+        if bottom is not None:
+            said = f"be at least the minimum {bottom:g}, got {{:g}}." if bottom else "not be negative, got {:g}."
+            refuse(ratings < bottom, ratings, f"value must {said}{'' if bottom else ' For those give minimum=.'}")
+        if top is not None:
+            said = f"value must be at most the maximum {top:g}, got {{:g}}. Give the right maximum= or drop the entry."
+            refuse(ratings > top, ratings, said)
+        if weights is not None:
+            said = f"weight must be positive, got {{:g}}; {ACCEPTED_WEIGHTS}."
+            refuse(outside_weight_bounds(weights), weights, said)
+        low, high = float(ratings.min()), float(ratings.max())
+        if bottom is None:
+            # Halving and doubling are exact, so that this tells half stars from all else; none overflows to a number.
+            with np.errstate(over="ignore", invalid="ignore"):
+                stars = low >= 0.0 and (high <= 1.0 or bool((np.rint(2.0 * ratings) == 2.0 * ratings).all()))
+            bottom = 0.0 if self.is_open and stars else low
+        if top is None:
+            top = max(high, 1.0) if bottom == 0.0 and self.scaling != "minmax" else high
+            # Far from 0 one more is no more.
+            top = top if top > bottom else bottom + max(1.0, float(np.spacing(abs(bottom))))
         try:
-            return Scale(bottom, top)
+            return Scale(bottom, float(top))
         except ParameterError as error:
             raise DataError(f"The ratings reach from {low:g} to {high:g}: {error}") from None
-
-
-def _refuse(wrong: NDArray[np.bool_], found: Floats, place: Place, complaint: str) -> None:
-    if wrong.any():
-        position = int(np.argmax(wrong))
-        raise DataError(f"{place(position)}: {complaint.format(found[position])}")

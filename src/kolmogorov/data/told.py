@@ -93,11 +93,6 @@ class Reading(Terms):
         missing = ("", *self.missing) if self.wide else self.missing
         return Notation(self.map, missing, self.decimal, self.thousands)
 
-    @property
-    def merging(self) -> str:
-        """What is done with several values of a pair; clicks are repeated as a matter of course, and count once."""
-        return "mean" if self.implicit and self.duplicates == "error" else self.duplicates
-
     def to_dict(self) -> dict[str, Any]:
         """Return what differs from the defaults as plain values, for a file; titles are no part of it."""
         options = {option.name: option.default for option in fields(self) if option.name not in ("titles", "known")}
