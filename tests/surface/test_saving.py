@@ -80,24 +80,16 @@ def test_numpy_reads_what_is_in_a_file(saved):
     "change",
     [
         lambda f: f.update(kind="Other"),
-        lambda f: f.update(kind=["KolmogorovModel"]),
         lambda f: f.pop("kind"),
-        lambda f: f.update(layout=4),
-        lambda f: f.pop("layout"),
         lambda f: f["parameters"].update(os="rm"),
         lambda f: f["parameters"].update(checkpoint="taken.ckpt"),
-        lambda f: f["parameters"].update(random_state=1),
-        lambda f: f["parameters"].update(callback="print"),
-        lambda f: f["parameters"].update(execution="x"),
         lambda f: f["parameters"].update(n_events=10**9),
         lambda f: f["parameters"].update(item_solver={"solver": "os.system", "options": {}}),
         lambda f: f.update(scale={"minimum": 1, "maximum": 0}),
-        lambda f: f.update(scale={"minimum": True, "maximum": 2}),
         lambda f: f.update(source=[]),
         lambda f: f.update(n_changed=-1),
         lambda f: f.pop("parameters"),
         lambda f: b"[" * 100_000,
-        lambda f: b"[]",
         lambda f: b"",
         lambda f: b"\xff\xfe",
         lambda f: json.dumps(f).encode().replace(b'"n_events": 2', b'"n_events": NaN'),
@@ -129,25 +121,17 @@ ARCHIVES = {
     "compressed": ({"compression": zipfile.ZIP_DEFLATED}, lambda data: [data]),
     "there twice": ({}, _twice),
     "absent": ({}, lambda data: []),
-    "of another name": ({"name": "theta2.npy"}, lambda data: [data]),
     "without an ending": ({"name": "theta"}, lambda data: [data]),
     "outside the archive": ({"name": "/etc/theta.npy"}, lambda data: [data]),
-    "above the archive": ({"name": "../theta.npy"}, lambda data: [data]),
     "shorter": ({}, lambda data: [data[:-1]]),
-    "longer": ({}, lambda data: [data + b"0"]),
     "empty": ({}, lambda data: [b""]),
     "no array": ({}, lambda data: [b"import os" * 30]),
     "a large array": ({}, _header(shape=(2**40, 2))),
     "an array larger than addresses": ({}, _header(shape=(2**62, 2**62))),
-    "none by far too many": ({}, _header(shape=(0, 2**62, 2**62))),
-    "fewer than none": ({}, _header(shape=(-2, -2))),
     "of other sizes": ({}, _header(shape=(4, 1))),
-    "flat": ({}, _header(shape=(4,))),
     "columns first": ({}, _header(fortran_order=True)),
     "pickled objects": ({}, _header(descr="|O")),
-    "records": ({}, _header(descr=[("a", "<f4"), ("b", "<f4")])),
     "big-endian": ({}, _header(descr=">f8")),
-    "of whole numbers": ({}, _header(descr="<i8")),
     "a header that computes": ({}, lambda data: [data.replace(b"(2, 2)", b"(1+1,2)")]),
 }
 
@@ -197,57 +181,56 @@ def _first(number):
 
 #: Passes a test by differences, which overflow.
 _WRAPPED = np.array([0, 2**63 - 1, -(2**63)], dtype=np.int64)
+#: What a file may say that is not true of any model.
+LIES = {
+    "theta with NaN": _set("theta", _first(np.nan)),
+    "theta off the simplex": _set("theta", lambda a: a + 0.1),
+    "theta of other numbers": _set("theta", lambda a: a.astype(np.float32)),
+    "a centre off the simplex": _set("user_centre", lambda a: a + 0.1),
+    "a centre of more events": _set("user_centre", lambda a: np.ones(3) / 3),
+    "a centre with NaN": _set("item_centre", _first(np.nan)),
+    "a centre without end": _set("item_centre", lambda a: a + 1e308),
+    "chances where two levels were asked for": _set("psi", lambda a: np.full((2, 2), 0.5)),
+    "two levels where chances were asked for": (
+        lambda meta, arrays: meta["parameters"].update(psi="soft", item_solver="auto")
+    ),
+    "bits that are none": _set("psi", lambda a: np.full((2, 2), 2, dtype=np.uint8)),
+    "bits of more events": _set("psi", lambda a: np.zeros((2, 3), dtype=np.uint8)),
+    "a history with NaN": _set("history", _first(np.nan)),
+    "a history from 5": _set("history", lambda a: a[::-1].copy() + 5),
+    "a pull one way only": _set("user_pull", lambda a: a + np.triu(np.ones_like(a), 1)),
+    "a pull that pushes": _set("user_pull", lambda a: a - 1e3 * np.eye(len(a))),
+    "a pull that pushes a little": _set("item_pull", lambda a: -1e-320 * np.eye(len(a))),
+    "a pull without end": _set("item_pull", lambda a: a + 1e308),
+    "no noise": _set("noise", lambda a: 0 * a),
+    "noise without end": _set("noise", lambda a: a + np.inf),
+    "noise of one user only": _set("noise", lambda a: a[:1].copy()),
+    "learned from a list": lambda meta, arrays: meta.update(learned_from=["draws"]),
+    "learned from nothing": lambda meta, arrays: meta.pop("learned_from"),
+    "rows that wrap": _set("seen_indptr", lambda a: _WRAPPED),
+    "rows that fall": _set("seen_indptr", lambda a: np.array([0, 4, 3], dtype=np.int64)),
+    "an item beyond the table": _set("seen_items", lambda a: np.array([0, 1, 2], dtype=np.int32)),
+    "a pair twice": _set("seen_items", lambda a: np.array([1, 0, 0], dtype=np.int32)),
+    "an item before the first": _set("seen_items", lambda a: np.array([-1, 0, 0], dtype=np.int32)),
+    "a value with NaN": _set("seen_levels", _first(np.nan)),
+    "a value beyond the scale": _set("seen_levels", _first(1.5)),
+    "a code of no value": _set("seen_codes", _first(200)),
+    "a code below 0": _set("seen_codes", lambda a: np.full(3, -1, dtype=np.int32)),
+    "too few ids": _set("items_ids_ends", lambda a: a[:1].copy()),
+    "ids that are no text": _set("users_ids_bytes", lambda a: np.full_like(a, 255)),
+    "ids that are alike": _set("items_ids_bytes", lambda a: np.full_like(a, 51)),
+    "ids beyond the bytes": _set("users_ids_ends", lambda a: a + 1),
+    "too few titles": _set("items_labels_ends", lambda a: a[:1].copy()),
+    "one array more": lambda meta, arrays: arrays.update(x=np.zeros(3)),
+    "arrays exchanged": lambda meta, arrays: arrays.update(theta=arrays["user_pull"], user_pull=arrays["theta"]),
+}
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        _set("theta", _first(np.nan)),
-        _set("theta", _first(-0.5)),
-        _set("theta", lambda a: a + 0.1),
-        _set("theta", lambda a: a.astype(np.float32)),
-        _set("user_centre", _first(np.inf)),
-        _set("user_centre", lambda a: 2 * a),
-        _set("user_centre", lambda a: np.ones((1, 2)) / 2),
-        _set("user_centre", lambda a: np.ones(3) / 3),
-        _set("item_centre", _first(np.nan)),
-        _set("item_centre", lambda a: np.zeros(3)),
-        _set("psi", lambda a: np.full((2, 2), 0.5)),
-        _set("psi", lambda a: np.full((2, 2), 2, dtype=np.uint8)),
-        _set("history", _first(np.nan)),
-        _set("history", lambda a: a[:, :4].copy()),
-        _set("history", lambda a: a[::-1].copy() + 5),
-        _set("seen_indptr", lambda a: _WRAPPED),
-        _set("seen_indptr", lambda a: np.array([0, 4, 3], dtype=np.int64)),
-        _set("seen_indptr", lambda a: a.astype(np.uint8)),
-        _set("seen_indptr", lambda a: a.astype(np.float64)),
-        _set("seen_items", lambda a: a.astype(np.float64)),
-        _set("seen_items", lambda a: np.array([0, 1, 2], dtype=np.int32)),
-        _set("seen_items", lambda a: np.array([0, 0, 0], dtype=np.int32)),
-        _set("seen_items", lambda a: np.array([1, 0, 0], dtype=np.int32)),
-        _set("seen_items", lambda a: np.array([-1, 0, 0], dtype=np.int32)),
-        _set("seen_levels", _first(np.nan)),
-        _set("seen_levels", _first(1.5)),
-        _set("seen_levels", lambda a: np.ones((1, 30_000))),
-        _set("seen_codes", _first(200)),
-        _set("seen_codes", lambda a: np.full(3, -1, dtype=np.int32)),
-        _set("items_ids_ends", lambda a: a[:1].copy()),
-        _set("items_ids_ends", lambda a: a.astype(np.float64)),
-        _set("users_ids_bytes", lambda a: np.full_like(a, 255)),
-        _set("users_ids_bytes", lambda a: a[:1]),
-        _set("items_ids_bytes", lambda a: np.full_like(a, 51)),
-        lambda meta, arrays: arrays.update(x=np.zeros(3)),
-        lambda meta, arrays: arrays.update(theta=arrays["user_pull"], user_pull=arrays["theta"]),
-        lambda meta, arrays: arrays.update(user_pull=arrays["item_pull"] - np.eye(2)),
-        _set("users_ids_ends", lambda a: a + 1),
-        _set("items_labels_ends", lambda a: a[:1].copy()),
-    ],
-)
-def test_wrong_values_with_right_checksums_are_refused(saved, tmp_path, change):
-    path = tmp_path / "forged.km"
-    path.write_bytes(forged(saved[2], change))
-    with pytest.raises(FileFormatError):
-        load(path)
+@pytest.mark.parametrize("name", LIES)
+def test_a_model_that_lies_of_itself_is_refused(saved, tmp_path, name):
+    (tmp_path / "forged.km").write_bytes(forged(saved[2], LIES[name]))
+    with pytest.raises(FileFormatError, match="malformed"):
+        load(tmp_path / "forged.km")
 
 
 def test_a_file_that_is_only_put_together_again_loads(saved, tmp_path):
@@ -306,19 +289,15 @@ def test_string_ids_of_any_kind_survive(tmp_path):
     "change",
     [
         _set("current_theta", lambda a: a[:5].copy()),
-        _set("current_theta", lambda a: a[:, :2].copy()),
         _set("current_theta", lambda a: a.astype(np.int64)),
         _set("current_theta", _first(np.nan)),
         _set("current_psi", _first(0.5)),
-        _set("current_psi", _first(np.inf)),
         _set("current_centre", lambda a: 0 * a),
-        _set("current_history", _first(np.nan)),
         _set("current_history", lambda a: np.where(np.arange(a.shape[1]) == 2, 1e200, a)),
         _set("current_history", lambda a: a + 1),
         lambda meta, arrays: arrays.pop("current_theta"),
         _set("place", lambda a: a + np.array([0, 7])),
         _set("place", lambda a: -1 - a),
-        _set("place", lambda a: a[:1].copy()),
     ],
 )
 def test_a_hostile_checkpoint_is_refused(tmp_path, zoo, change):
@@ -328,68 +307,6 @@ def test_a_hostile_checkpoint_is_refused(tmp_path, zoo, change):
     path.write_bytes(forged(path.read_bytes(), change))
     with pytest.raises(FileFormatError, match="malformed"):
         KolmogorovModel(3, learn_from="ratings", random_state=0, max_iter=6, checkpoint=path).fit(zoo)
-
-
-# --- what one model is made of ----------------------------------------------------------------------------------
-
-
-#: What a file may say of a model that is not true.
-LIES = {
-    "a pull of users one way only": _set("user_pull", lambda a: a + np.triu(np.ones_like(a), 1)),
-    "a pull of items one way only": _set("item_pull", lambda a: a + np.tril(np.ones_like(a), -1)),
-    "a pull that pushes users": _set("user_pull", lambda a: a - 1e3 * np.eye(len(a))),
-    "a pull of the least numbers": _set("item_pull", lambda a: 1e-320 * np.tri(len(a), k=-1)),
-    "a pull that pushes a little": _set("item_pull", lambda a: -1e-320 * np.eye(len(a))),
-    "a pull that pushes items": _set("item_pull", lambda a: -np.eye(len(a))),
-    "a pull with NaN": _set("user_pull", lambda a: a * np.nan),
-    "a pull without end": _set("item_pull", lambda a: a + np.inf),
-    "a pull on more events": _set("user_pull", lambda a: np.eye(3)),
-    "a pull in one dimension": _set("user_pull", lambda a: a[0].copy()),
-    "a pull of other numbers": _set("item_pull", lambda a: a.astype(np.float32)),
-    "no noise": _set("noise", lambda a: 0 * a),
-    "noise below none": _set("noise", lambda a: -a),
-    "noise without end": _set("noise", lambda a: a + np.inf),
-    "noise of one user only": _set("noise", lambda a: a[:1].copy()),
-    "noise of other numbers": _set("noise", lambda a: a.astype(np.float32)),
-    "a centre off the simplex": _set("user_centre", lambda a: a + 0.1),
-    "learned from nowhere": lambda meta, arrays: meta.update(learned_from="hearsay"),
-    "learned from a list": lambda meta, arrays: meta.update(learned_from=["draws"]),
-    "learned from nothing": lambda meta, arrays: meta.pop("learned_from"),
-    "chances where two levels were asked for": _set("psi", lambda a: np.full((2, 2), 0.5)),
-    "two levels where chances were asked for": (
-        lambda meta, arrays: meta["parameters"].update(psi="soft", item_solver="auto")
-    ),
-    "bits of more events": _set("psi", lambda a: np.zeros((2, 3), dtype=np.uint8)),
-}
-
-
-@pytest.mark.parametrize("name", LIES)
-def test_a_model_that_lies_of_itself_is_refused(saved, tmp_path, name):
-    (tmp_path / "forged.km").write_bytes(forged(saved[2], LIES[name]))
-    with pytest.raises(FileFormatError, match="malformed"):
-        load(tmp_path / "forged.km")
-
-
-@pytest.fixture(scope="module")
-def kinds(tmp_path_factory, zoo):
-    """A file of each kind of psi: bits, chances, a grid."""
-    found, path = {}, tmp_path_factory.mktemp("kinds") / "m.km"
-    for psi in ("binary", "soft"):
-        KolmogorovModel(2, psi=psi, learn_from="ratings", max_iter=2, random_state=0).fit(zoo).save(path)
-        found[psi] = path.read_bytes()
-    return found
-
-
-@pytest.mark.parametrize("asked", ["binary", "soft"])
-@pytest.mark.parametrize("stored", ["binary", "soft"])
-def test_the_levels_that_were_asked_for_are_those_of_psi(kinds, tmp_path, stored, asked):
-    path = tmp_path / "forged.km"
-    path.write_bytes(forged(kinds[stored], lambda meta, arrays: meta["parameters"].update(psi=asked)))
-    if stored == asked:
-        assert load(path).psi == asked
-    else:
-        with pytest.raises(FileFormatError, match="the parameter psi and what psi holds do not belong together"):
-            load(path)
 
 
 def test_two_levels_of_draws_are_the_papers(tmp_path, zoo):
@@ -404,13 +321,6 @@ def test_two_levels_of_draws_are_the_papers(tmp_path, zoo):
     path.write_bytes(forged(path.read_bytes(), moved))
     with pytest.raises(FileFormatError, match="malformed"):
         load(path)
-
-
-@pytest.mark.parametrize("number", [-0.01, 1.01, np.nan])
-def test_chances_lie_between_0_and_1(kinds, tmp_path, number):
-    (tmp_path / "forged.km").write_bytes(forged(kinds["soft"], _set("psi", _first(number))))
-    with pytest.raises(FileFormatError, match=r"psi holds a number outside \[0, 1\]"):
-        load(tmp_path / "forged.km")
 
 
 # --- files of other versions ------------------------------------------------------------------------------------
@@ -453,18 +363,6 @@ def test_parameters_of_any_size_are_refused(saved, tmp_path, name, value):
     """They are checked as a caller's are: calls that come later would not end."""
     (tmp_path / "m").write_bytes(forged(saved[2], lambda meta, arrays: meta["parameters"].update({name: value})))
     with pytest.raises(FileFormatError):
-        load(tmp_path / "m")
-
-
-@pytest.mark.parametrize("name", ["user_pull", "item_pull", "item_centre"])
-def test_pulls_that_overflow_are_refused(saved, tmp_path, name):
-    """They came out as infinity in a page's JSON, and as NaN for new rows."""
-
-    def lie(meta, arrays):
-        arrays[name][...] = 1e308
-
-    (tmp_path / "m").write_bytes(forged(saved[2], lie))
-    with pytest.raises(FileFormatError, match="holds a number outside"):
         load(tmp_path / "m")
 
 

@@ -1,7 +1,5 @@
 """Tables in which only yes is recorded: unobserved entries count as a no of some weight, exactly."""
 
-import itertools
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -80,13 +78,6 @@ def test_a_fit_is_that_of_the_full_table(more, visits):
     assert sparse.history_[-1].rmse == pytest.approx(dense.history_[-1].rmse)
 
 
-def test_without_it_nothing_changes():
-    table = km.datasets.load("planted", n_users=80, n_items=50, n_events=4, n_observations=1500, noise=0.2)
-    plain, zero = (km.KolmogorovModel(4, random_state=0, **more).fit(table) for more in ({}, {"unobserved": 0.0}))
-    assert np.array_equal(plain.theta_, zero.theta_)
-    assert np.array_equal(plain.psi_, zero.psi_)
-
-
 @pytest.mark.parametrize("packed", [False, True])
 def test_threads_and_packed_tables_give_the_same_bits(visits, packed, tmp_path):
     table = km.pack(visits, tmp_path / "t") if packed else visits
@@ -134,18 +125,3 @@ def test_what_was_done_is_likelier_than_what_was_not(visits):
 def test_a_weight_that_is_none_is_refused(visits, weight):
     with pytest.raises(ParameterError, match="'unobserved' must be a number from 0 to 1e\\+09 or 'auto', got"):
         km.KolmogorovModel(2, unobserved=weight).fit(visits)
-
-
-def test_checkpoints_know_the_weight(visits, tmp_path):
-    path = tmp_path / "c.ckpt"
-    km.KolmogorovModel(2, learn_from="ratings", unobserved=0.1, random_state=0, checkpoint=path, max_iter=2).fit(visits)
-    with pytest.raises(km.errors.FileFormatError, match="another fit"):
-        km.KolmogorovModel(2, learn_from="ratings", unobserved=0.2, random_state=0, checkpoint=path, max_iter=2).fit(
-            visits
-        )
-
-
-def test_the_objective_never_rises_in_a_whole_fit(visits):
-    options = {"psi": "soft", "learn_from": "ratings", "unobserved": 0.05, "tol": 0.0, "max_iter": 40}
-    history = km.KolmogorovModel(6, **options, random_state=1).fit(visits).history_
-    assert all(b.objective <= a.objective for a, b in itertools.pairwise(history))
