@@ -54,7 +54,7 @@ from kolmogorov.descent.fitted import Fitted, Trained
 from kolmogorov.draws.sampler import SamplingProgress
 from kolmogorov.errors import DataError, UnknownIdWarning
 from kolmogorov.gpu.cuda import Cuda
-from kolmogorov.gpu.lists import ListRules, Lists, lists_at_once, pair_probabilities
+from kolmogorov.gpu.lists import Lists, lists_at_once, pair_probabilities
 from kolmogorov.models import metrics
 from kolmogorov.models.ids import (
     Strangers,
@@ -243,10 +243,10 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
         test = check_evaluable(observations).rescaled(fitted.scale)
         check_parameters("evaluate", {"ranking": ranking, "k": k, "likes": likes}, _EVALUATE)
         if ranking:
-            rules = ListRules(fitted.training.rows, fitted.item_counts, int(k), 0)
+            listed = (fitted.training.rows, fitted.item_counts, int(k), 0)
 
             def elsewhere(rows: Rows) -> Rows | None:
-                found = lists_at_once(self.execution, fitted, rows, rows, rules)
+                found = lists_at_once(self.execution, fitted, rows, rows, *listed)
                 return None if found is None else found[0]
 
             options = (int(k), fitted.likes if likes is None else float(likes), unknown, self.n_jobs)
@@ -345,7 +345,7 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
         rows, seen = rows_of(fitted.users, fitted.user_known, ids, "user", unknown), fitted.training.rows
 
         def elsewhere(hidden: Rows, counts: NDArray[np.int64], n: int, least: int) -> Lists | None:
-            return lists_at_once(self.execution, fitted, rows, hidden, ListRules(seen, counts, n, least, lower))
+            return lists_at_once(self.execution, fitted, rows, hidden, seen, counts, n, least, lower)
 
         def said(part: slice, lower: float | None) -> Floats:
             found: Floats = fitted.of_users(rows[part], lower)
