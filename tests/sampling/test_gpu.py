@@ -8,23 +8,17 @@ import pytest
 from helpers.gpu_states import states_of
 from helpers.planned import chain_of, planned
 from kolmogorov import BayesianKolmogorovModel, KolmogorovModel, Observations
+from kolmogorov._support.seeds import generator
 from kolmogorov.data.datasets import planted
 from kolmogorov.descent.fitted import NOISE
-from kolmogorov.draws.priors import PsiPrior, ThetaPrior, pattern_features, redrawn_noise_prior, scored
+from kolmogorov.draws.chain import PRIORS, ChainSource
+from kolmogorov.draws.priors import pattern_features, redrawn_noise_prior, scored
 from kolmogorov.draws.start import FactorChain, plain_start, started
 from kolmogorov.errors import ExecutionError, ParameterError
 from kolmogorov.gpu import draws as gpu
 from kolmogorov.gpu.cuda import Cuda
 from kolmogorov.gpu.draws import GpuChains
-from kolmogorov.gpu.priors import (
-    Described,
-    learned_psi_priors,
-    located_thetas,
-    redrawn_noise,
-    shrunk_thetas,
-    stepped_concentration,
-)
-from kolmogorov.gpu.start import FactorDrawing, start
+from kolmogorov.gpu.start import FactorDrawing, gpu_chains
 
 LEVELS, TWO, HIDDEN_LEVELS = np.arange(-5, 11) / 5.0, np.array([0.0, 1.0]), np.arange(-6, 11) / 4.0
 
@@ -66,13 +60,18 @@ def test_a_sweep_draws_what_chains_on_threads_do(table, cuda, monkeypatch, weigh
         np.testing.assert_allclose(mine.theta, yours.theta, atol=1e-5)
 
 
-def test_priors_are_learned_from_what_was_drawn(table, cuda):
-    chains = [_chain(table, seed) for seed in (5, 6)]
+@pytest.mark.parametrize(
+    ("n_features", "blocks", "unobserved"), [(0, (), 0.0), (2, (), 0.0), (4, (1, 2), 0.0), (2, (), 0.2)]
+)
+def test_priors_are_learned_as_by_each_chain(table, cuda, n_features, blocks, unobserved):
+    features = replace(pattern_features(table, n_features), user_blocks=blocks, item_blocks=blocks)
+    given = {"n_events": 4, "levels": LEVELS, "unobserved": unobserved, "features": features}
+    chains = [chain_of(table, seed=seed, **given) for seed in (5, 6)]
     states = [chain.sweep(started(chain), 1, learning=True) for chain in chains]
     batch = GpuChains(cuda, chains, states)
     batch.sweep(2, learning=True)
     for chain, state, mine in zip(chains, states, states_of(batch, states), strict=True):
-        users = state.theta_prior.fitted(mine.theta, chain.seen_users)
+        rng, users = generator(chain.seed, PRIORS, 2), state.theta_prior.fitted(mine.theta, chain.seen_users)
         np.testing.assert_allclose(mine.theta_prior.mean, users.mean, atol=1e-6)
         np.testing.assert_allclose(mine.theta_prior.slopes, users.slopes, atol=1e-6)
         seen = np.flatnonzero(chain.seen_users)
@@ -80,7 +79,12 @@ def test_priors_are_learned_from_what_was_drawn(table, cuda):
         found = ((mine.theta - users.centre)[seen] ** 2).sum(axis=1).mean()
         step = scored(state.theta_prior.concentration, len(seen), found, usual.mean(), usual.var())
         assert mine.theta_prior.concentration == pytest.approx(step, rel=1e-4)
-        assert np.corrcoef(mine.psi_prior.precision.ravel(), state.psi_prior.precision.ravel())[0, 1] > 0.5
+        rate, sums = chain.noise_rate * chain.noise_shape / state.shape, (np.log(mine.noise), 1.0 / mine.noise)
+        noise = redrawn_noise_prior(state.shape, rate, len(mine.noise), *(float(each.sum()) for each in sums), rng)
+        assert (mine.scale, mine.shape) == pytest.approx(noise, rel=1e-5)
+        items = state.psi_prior.learned(mine.psi, chain.seen_items, chain.kind.psi_variance, rng)
+        np.testing.assert_allclose(mine.psi_prior.slopes, items.slopes, rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(mine.psi_prior.precision, items.precision, rtol=1e-4, atol=1e-3)
 
 
 def test_noise_is_drawn_given_what_is_left(table, cuda):
@@ -122,70 +126,6 @@ def test_what_is_kept_is_what_chains_on_threads_keep(table, cuda):
             assert np.array_equal(getattr(mine, name), getattr(yours, name))
             assert getattr(mine, name).dtype == getattr(yours, name).dtype
         assert mine.priors == pytest.approx(yours.priors)
-
-
-def _prior_state(table, chain):
-    state = started(chain)
-    for index in (1, 2):
-        state = chain.sweep(state, index, learning=True)
-    return state
-
-
-@pytest.mark.parametrize("blocks", [(), (1,), (1, 2)])
-def test_values_are_learned_as_by_each_chain(table, blocks):
-    chain = _chain(table)
-    chain.seen_items[3] = False
-    state = _prior_state(table, chain)
-    items = Described.of(chain.features.items, chain.seen_items, blocks)
-    given = items.features.astype(np.float64)
-    cross = (given * items.seen[:, None]).T @ state.psi
-    square = state.psi[items.seen].T @ state.psi[items.seen]
-    drawn = learned_psi_priors(
-        items,
-        np.array([cross, cross]),
-        np.array([square, square]),
-        np.array([state.psi_prior.slopes] * 2),
-        np.array([state.psi_prior.precision] * 2),
-        0.03,
-        [np.random.default_rng(k) for k in (7, 8)],
-    )
-    for k, seed in enumerate((7, 8)):
-        prior = PsiPrior(given, state.psi_prior.slopes, state.psi_prior.precision, blocks)
-        expected = prior.learned(state.psi, chain.seen_items, 0.03, np.random.default_rng(seed))
-        np.testing.assert_allclose(drawn[0][k], expected.slopes, rtol=1e-8, atol=1e-10)
-        np.testing.assert_allclose(drawn[1][k], expected.precision, rtol=1e-8)
-
-
-@pytest.mark.parametrize(("n_features", "blocks"), [(0, ()), (3, ()), (5, (2, 1)), (3, (1, 2))])
-def test_users_are_learned_as_by_each_chain(table, n_features, blocks):
-    rng = np.random.default_rng(2)
-    features = rng.standard_normal((40, n_features)).astype(np.float32).astype(np.float64)
-    theta, seen = rng.dirichlet(np.ones(4), size=40), rng.random(40) < 0.8
-    users = Described.of(features, seen, blocks)
-    cross = (users.features.astype(np.float64) * seen[:, None]).T @ theta
-    located = located_thetas(users, np.array([cross, 2.0 * cross]))
-    prior = ThetaPrior.start(features, 4, 30.0, blocks=blocks)
-    expected = replace(prior, only_yes=True).fitted(theta, seen)
-    np.testing.assert_allclose(located[0], np.vstack([expected.mean, expected.slopes]), atol=1e-12)
-    squares = (theta[seen] ** 2).sum()
-    shrunk = shrunk_thetas(users, np.array([cross, cross]), np.array([squares, squares]))
-    likely = prior.fitted(theta, seen)
-    np.testing.assert_allclose(shrunk[1], np.vstack([likely.mean, likely.slopes]), atol=1e-10)
-    mine = expected.stepped(theta, seen, np.random.default_rng(4))
-    centre = expected.centre[np.resize(np.flatnonzero(seen), 256)]
-    distance = ((mine.prior_draws - centre) ** 2).sum(axis=1)
-    found = stepped_concentration(
-        users, located[:1], cross[None], np.array([squares]), np.array([30.0]), distance[None]
-    )
-    np.testing.assert_allclose(found, mine.concentration, rtol=1e-10)
-
-
-def test_noise_priors_are_redrawn_as_by_each_chain():
-    noise = 1.0 / np.random.default_rng(1).gamma(3.0, size=50)
-    sums = np.array([[np.log(noise).sum(), (1.0 / noise).sum()]])
-    scale, shape = redrawn_noise(np.array([3.0]), np.array([0.4]), 50, sums, [np.random.default_rng(9)])
-    given = (50, np.log(noise).sum(), (1.0 / noise).sum())
-    assert (scale[0], shape[0]) == pytest.approx(redrawn_noise_prior(3.0, 0.4, *given, np.random.default_rng(9)))
 
 
 SHORT = {
@@ -273,12 +213,12 @@ def test_factors_settle_where_those_on_threads_do(cuda, hidden):
     table = Observations.from_arrays(*ids, (truth.values > 0.5).astype(float)) if hidden else truth
     chains = [(_hidden if hidden else _chain)(table, seed) for seed in range(3)]
     hosts = [[FactorChain(chain, np.random.default_rng(chain.seed)) for chain in chains] for _ in range(2)]
+    for host in (*hosts[0], *hosts[1]):
+        host.n_sweeps = 30
     drawing = FactorDrawing(GpuChains(cuda, chains, [plain_start(chain) for chain in chains]), hosts[1])
-    for index in range(hosts[0][0].n_sweeps):
-        drawing.sweep(index)
     said = [
         np.mean([(one.users @ one.items.T)[ids] for one in found], axis=0)
-        for found in ([host.settled() for host in hosts[0]], drawing.factors())
+        for found in ([host.settled() for host in hosts[0]], drawing.settled())
     ]
     assert np.corrcoef(*said)[0, 1] > 0.9
     spread = [np.abs(one - 0.5).mean() for one in said]
@@ -286,11 +226,10 @@ def test_factors_settle_where_those_on_threads_do(cuda, hidden):
 
 
 def test_two_levels_start_from_a_descent(table, cuda):
-    chains = [_chain(table, seed, levels=TWO) for seed in (5, 6)]
-    plain = [plain_start(chain) for chain in chains]
-    batch = GpuChains(cuda, chains, plain)
-    start(batch, plain)
-    for chain, mine in zip(chains, states_of(batch, plain), strict=True):
+    plan = replace(planned(4, psi="binary", likelihood="gaussian", n_features=2)._plan(table), n_chains=2)
+    batch = gpu_chains(cuda, ChainSource(plan, table, pattern_features(table, 2), 5), 0)
+    plain = [plain_start(chain) for chain in batch.chains]
+    for chain, mine in zip(batch.chains, states_of(batch, plain), strict=True):
         yours = started(chain)
         assert (mine.psi != yours.psi).mean() < 0.1
         assert np.median(np.abs(mine.theta - yours.theta)) < 1e-3
@@ -337,7 +276,7 @@ def test_a_sweep_of_hidden_ratings_draws_what_chains_on_threads_do(cuda, monkeyp
         assert np.array_equal(mine.psi, yours.psi)
         np.testing.assert_allclose(mine.theta, yours.theta, atol=1e-4)
         np.testing.assert_allclose(mine.noise, NOISE, rtol=1e-6)
-    assert set(batch.numbers()) == {"concentration"}
+    assert set(batch.kept()[0].priors) == {"concentration"}
 
 
 def test_draws_that_a_gpu_does_not_make_are_refused(cuda):

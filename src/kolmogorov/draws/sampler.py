@@ -29,7 +29,7 @@ from kolmogorov.draws.posterior import Posterior
 from kolmogorov.draws.priors import Features, pattern_features
 from kolmogorov.draws.start import started, started_from, taken_up
 from kolmogorov.gpu.cuda import Cuda
-from kolmogorov.gpu.start import gpu_group
+from kolmogorov.gpu.start import gpu_chains
 
 #: Seconds that chains are left to themselves, about, and sweeps at most: what a callback waits for. By judgement.
 _LOOK, _LONGEST = 0.5, 20
@@ -182,7 +182,8 @@ class Sampler:
         """Open the next chains: on a GPU, as a task of a cluster, or on threads."""
         first, source = self.n_through, self.source
         if isinstance(place, Cuda):
-            with gpu_group(place, source, first) as chains:
+            with place.guarded("Run fewer chains at once: execution=Cuda(memory=...) with less than is free."):
+                chains = gpu_chains(place, source, first)
                 yield len(chains), lambda sweeps: chains.run(sweeps, self.plan)
             return
         if isinstance(place, Dask):

@@ -1,46 +1,52 @@
-"""Chains on a GPU, as many at once as its memory holds: rows are drawn there, the few numbers of the priors here."""
+"""Chains on a GPU, as many at once as its memory holds: rows are drawn there, the few numbers of the priors here.
+
+Priors of all chains are learned at once, from sums over their rows instead of from the rows themselves.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kolmogorov._support.seeds import generator
 from kolmogorov._support.typing import Floats
-from kolmogorov.data.view import View
-from kolmogorov.descent.fitted import NOISE
 from kolmogorov.descent.problem import ITEM_SIDE, USER_SIDE
 from kolmogorov.draws.chain import HIDDEN, PRIORS, ROUNDS, Chain, ChainState, Sample
 from kolmogorov.draws.likelihood import USER_ROUNDS, corrected
 from kolmogorov.draws.plan import Plan, nearest, on_grid
-from kolmogorov.draws.priors import PRIOR_DRAWS
+from kolmogorov.draws.priors import (
+    FREEDOM,
+    PATTERN_RIDGE,
+    PRIOR_DRAWS,
+    TINY,
+    Blocks,
+    bartlett,
+    drawn_shrinkage,
+    redrawn_noise_prior,
+    scored,
+    shrunk_slopes,
+    with_ones,
+)
+from kolmogorov.draws.priors import ROUNDS as RIDGE_ROUNDS
 from kolmogorov.errors import ExecutionError, ParameterError
 from kolmogorov.gpu.cuda import Cuda
-from kolmogorov.gpu.priors import (
-    Described,
-    Generators,
-    learned_psi_priors,
-    located_thetas,
-    redrawn_noise,
-    shrunk_thetas,
-    stepped_concentration,
-)
 
 # Numbers by judgement.
 #: Rows with more entries are drawn by several warps.
 LONG, _WARPS = 512, 8
-#: Rows that are summed over in a first step.
-_RUN = 1 << 10
-#: Bytes of normal equations that are solved at once.
-_SUMMED = 1 << 27
+#: Rows that are summed over in a first step, and bytes of normal equations that are solved at once.
+_RUN, _SUMMED = 1 << 10, 1 << 27
 #: Threads of a block that draw the ratings of a row.
 _THREADS = 256
 #: The most events: a row's equations lie in the memory that a block shares.
 _MOST_EVENTS = 64
 #: Side of the draws from theta's prior, beside those of users and items.
 _PRIOR_SIDE = 4
+
+Generators = Sequence[np.random.Generator]
 
 
 def fitting_chains(cuda: Cuda, chain: Chain) -> int:
@@ -50,12 +56,11 @@ def fitting_chains(cuda: Cuda, chain: Chain) -> int:
             f"On a GPU models are drawn with at most {_MOST_EVENTS} events, got n_events={chain.n_events}."
         )
     table, size, budget = chain.observations, chain.n_events, cuda.budget()
-    features = chain.features
-    fixed = 2 * 12 * len(table) + 4 * (features.users.size + features.items.size)
+    fixed = 24 * len(table) + 4 * (chain.features.users.size + chain.features.items.size)
     # In float64 where rows are summed over, and where they are put on a grid.
-    rows = 28 * size * table.n_users + 13 * size * table.n_items + 12 * table.n_users
+    own = 28 * size * table.n_users + 13 * size * table.n_items + 12 * table.n_users
     # The ratings behind an answer, by users and by items.
-    own = rows + (8 * len(table) if chain.kind.hidden else 0)
+    own += 8 * len(table) if chain.kind.hidden else 0
     count = (budget - fixed) // own
     if count < 1:
         raise ExecutionError(
@@ -71,17 +76,25 @@ def sent(cuda: Cuda, array: Any, kind: type = np.float32) -> Any:
 
 
 class ChainSide:
-    """The entries of a table by users or by items on the GPU, and what is known of its rows."""
+    """The entries of a table by users or by items on the GPU, and what is known of its rows.
 
-    def __init__(self, cuda: Cuda, entries: tuple[Any, ...], described: Described) -> None:
+    The first of the features is 1, the last are `blocks` of attributes. Of the rows that were `seen`, from which priors
+    are learned, `gram` sums the products of features.
+    """
+
+    def __init__(
+        self, cuda: Cuda, entries: tuple[Any, ...], features: Floats, seen: NDArray[np.bool_], blocks: Blocks
+    ) -> None:
         indptr, indices, answers, weights = entries
         self.indptr, self.indices = sent(cuda, indptr, np.int64), sent(cuda, indices, np.int32)
         self.answers, self.apart = sent(cuda, answers), 0
         self.weighted = bool(weights.size)
         # Where there are none, a kernel does not look at them.
         self.weights = sent(cuda, weights) if self.weighted else self.answers
-        self.described = described
-        self.features, self.seen = sent(cuda, described.features), sent(cuda, described.seen, np.float64)
+        self.known, self.blocks, self.n_seen = with_ones(features).astype(np.float32), blocks, int(seen.sum())
+        self.features, self.seen = sent(cuda, self.known), sent(cuda, seen, np.float64)
+        known = self.known[seen].astype(np.float64)
+        self.gram = known.T @ known
         counts = np.diff(indptr)
         self.n_rows, self.n_entries = len(counts), int(indptr[-1])
         # Those that take longest begin first.
@@ -109,16 +122,15 @@ class GpuChains:
         table, known = first.observations, first.features
         self.unobserved, self.hidden = first.unobserved, first.kind.hidden
         self.levels, self.size = first.levels, first.n_events
-        self.items, self.users = (
-            ChainSide(cuda, corrected(view, self.unobserved), Described.of(*described))
-            for view, described in (
-                (table.columns, (known.items, first.seen_items, known.item_blocks)),
-                (table.rows, (known.users, first.seen_users, known.user_blocks)),
-            )
-        )
+        rows, columns = (corrected(view, self.unobserved) for view in (table.rows, table.columns))
+        self.users = ChainSide(cuda, rows, known.users, first.seen_users, known.user_blocks)
+        self.items = ChainSide(cuda, columns, known.items, first.seen_items, known.item_blocks)
         self.seeds = sent(cuda, [chain.seed for chain in chains], np.uint64)
         self.position = sent(cuda, self.levels, np.float64)
-        self.mass, self.squares = sent(cuda, first.mass, np.float64), sent(cuda, _squares(table.rows), np.float64)
+        # Each user's sum of squared answers, each times its weight.
+        mass = table.rows.weights if table.rows.weights.size else 1.0
+        squares = np.bincount(table.user_rows(), weights=table.values**2 * mass, minlength=table.n_users)
+        self.mass, self.squares = sent(cuda, first.mass, np.float64), sent(cuda, squares, np.float64)
         self.who = np.resize(np.flatnonzero(first.seen_users), PRIOR_DRAWS)
         if self.hidden:
             by_items = first.by_items
@@ -137,7 +149,7 @@ class GpuChains:
         self.codes = sent(cuda, nearest(np.array([state.psi for state in states]), self.levels), np.uint8)
         self.psi = sent(cuda, self.levels[cuda.cupy.asnumpy(self.codes)])
         self.theta = sent(cuda, [state.theta for state in states])
-        self.noise = sent(cuda, [np.full_like(s.noise, NOISE) if self.hidden else s.noise for s in states])
+        self.noise = sent(cuda, [state.noise for state in states])
         self.slopes = np.array([state.psi_prior.slopes for state in states])
         self.precision = np.array([state.psi_prior.precision for state in states])
         priors: list[Any] = [state.theta_prior for state in states]
@@ -241,28 +253,60 @@ class GpuChains:
 
     def draw_noise_priors(self, rngs: Generators) -> None:
         """Draw what the variances of the noise lie around, and how far from it."""
-        rates = np.array([chain.noise_rate * chain.noise_shape for chain in self.chains]) / self.shape
-        xp, noise = self.cuda.cupy, self.noise.astype(np.float64)
+        xp, noise, n_users = self.cuda.cupy, self.noise.astype(np.float64), self.users.n_rows
         sums = xp.asnumpy(xp.stack([xp.log(noise).sum(axis=1), (1.0 / noise).sum(axis=1)], axis=1))
-        self.scale, self.shape = redrawn_noise(self.shape, rates, self.users.n_rows, sums, rngs)
+        for k, (chain, rng) in enumerate(zip(self.chains, rngs, strict=True)):
+            rate = chain.noise_rate * chain.noise_shape / self.shape[k]
+            logs, inverses = sums[k].tolist()
+            self.scale[k], self.shape[k] = redrawn_noise_prior(self.shape[k], rate, n_users, logs, inverses, rng)
 
     def learn(self, index: int, rngs: Generators) -> None:
         """Learn the priors of both sides."""
         users, numpy = self.users, self.cuda.cupy.asnumpy
         cross = numpy(self.products(users.features, self.theta, users.seen))
         squares = np.trace(numpy(self.products(self.theta, self.theta, users.seen)), axis1=1, axis2=2)
-        # Where only yes is recorded the pattern is the answers, and would be believed beside them.
-        known = users.described
-        self.located = located_thetas(known, cross) if self.unobserved else shrunk_thetas(known, cross, squares)
-        self.concentration = stepped_concentration(
-            known, self.located, cross, squares, self.concentration, self._distances(index)
-        )
+        by = self.located = self._located(cross, squares)
+        # As `ThetaPrior.stepped` does.
+        found = squares - 2.0 * (by * cross).sum(axis=(1, 2)) + (by * (users.gram @ by)).sum(axis=(1, 2))
+        usual, n = self._distances(index), users.n_seen
+        told = np.column_stack([found / n, usual.mean(axis=1), usual.var(axis=1)]).tolist()
+        pulls = zip(self.concentration.tolist(), told, strict=True)
+        self.concentration = np.array([scored(pull, n, *rest) for pull, rest in pulls])
         self.learn_psi_priors(rngs, self.chains[0].kind.psi_variance)
+
+    def _located(self, cross: Floats, squares: Floats) -> Floats:
+        """Return mean and slopes of theta's priors as `ThetaPrior.fitted` has them; float64[C, k, D].
+
+        They are fitted to sums of features times thetas; `squares` are the sums of squares of thetas.
+        """
+        users, gram = self.users, self.users.gram[1:, 1:]
+        mean = cross[:, :1] / users.n_seen
+        if not gram.size:
+            return mean
+        about = cross[:, 1:] - users.gram[1:, :1] * mean
+        total = squares - users.n_seen * (mean**2).sum(axis=(1, 2))
+        if self.unobserved:
+            slopes = np.linalg.inv(gram + PATTERN_RIDGE * np.eye(len(gram))) @ about
+        elif users.blocks:
+            given = (users.n_seen, users.blocks)
+            slopes = np.array([shrunk_slopes(gram, *own, *given)[0] for own in zip(about, total, strict=True)])
+        else:
+            # All chains have the same features, so that one turn of the axes makes every system diagonal.
+            lengths, axes = np.linalg.eigh(gram)
+            turned, size, ridge = axes.T @ about, about.shape[2], np.full(len(about), PATTERN_RIDGE)
+            for _ in range(RIDGE_ROUNDS):
+                inverse = 1.0 / (lengths + ridge[:, None])
+                slopes = inverse[:, :, None] * turned
+                variance = np.maximum(total - (slopes * turned).sum(axis=(1, 2)), TINY) / (users.n_seen * size)
+                determined = about[0].size - ridge * size * inverse.sum(axis=1)
+                ridge = (1.0 + determined) / (1.0 / PATTERN_RIDGE + (slopes**2).sum(axis=(1, 2)) / variance)
+            slopes = axes @ slopes
+        return np.concatenate([mean, slopes], axis=1)
 
     def _distances(self, index: int) -> Floats:
         """Draw from theta's prior, as of users without entries; return how far from their centres, squared."""
         cuda, n = self.cuda, len(self)
-        features = self.users.described.features[self.who]
+        features = self.users.known[self.who]
         nobody, zeros = sent(cuda, np.arange(PRIOR_DRAWS), np.int32), sent(cuda, np.zeros(PRIOR_DRAWS + 1), np.int64)
         table = (zeros, *self.users.table[1:], self.psi, np.int64(self.items.n_rows), np.int64(PRIOR_DRAWS))
         none = sent(cuda, np.zeros((n, self.size, self.size)), np.float64)
@@ -275,11 +319,25 @@ class GpuChains:
         return found
 
     def learn_psi_priors(self, rngs: Generators, variance: float) -> None:
-        """Learn psi's priors."""
-        items, psi, numpy = self.items, self.psi, self.cuda.cupy.asnumpy
+        """Draw slopes and precisions of psi's priors; what `PsiPrior.learned` draws from the same generators."""
+        items, psi, numpy, size = self.items, self.psi, self.cuda.cupy.asnumpy, self.size
         cross, square = (numpy(self.products(left, psi, items.seen)) for left in (items.features, psi))
-        given = (self.slopes, self.precision, variance, rngs)
-        self.slopes, self.precision = learned_psi_priors(items.described, cross, square, *given)
+        before = zip(self.slopes, self.precision, rngs, strict=True)
+        ridges = np.array([np.diag(drawn_shrinkage(*given, items.blocks)) for given in before])
+        freedom = size + FREEDOM + items.n_seen - np.arange(size)
+        drawn = [
+            (rng.standard_normal(cross.shape[1:]), rng.standard_normal((size, size)), rng.chisquare(freedom))
+            for rng in rngs
+        ]
+        noise, normals, chisquares = (np.array(part) for part in zip(*drawn, strict=True))
+        spread, columns = np.linalg.inv(items.gram + ridges), np.linalg.cholesky(np.linalg.inv(self.precision))
+        slopes = spread @ cross + np.linalg.cholesky(spread) @ noise @ columns.mT
+        fitted = slopes.mT @ cross
+        left = square - fitted - fitted.mT + slopes.mT @ items.gram @ slopes
+        scatter = variance * size * np.eye(size) + (left + left.mT) / 2.0
+        root = np.linalg.cholesky(np.linalg.inv(scatter)) @ bartlett(normals, chisquares)
+        found = root @ root.mT
+        self.slopes, self.precision = slopes, (found + found.mT) / 2.0
 
     def products(self, left: Any, right: Any, weight: Any) -> Any:
         """Return sums over rows of a weight times products of rows; `left` and `weight` may be the same for all."""
@@ -293,30 +351,14 @@ class GpuChains:
         # Of many rows in two steps, of which the first has work for the whole GPU.
         return product(slice(even), even // _RUN, _RUN).sum(axis=1) + product(slice(even, None), right.shape[1] - even)
 
-    # --- what is kept ---------------------------------------------------------------------------------------------
-
     def kept(self) -> list[Sample]:
         """Return the models of the states."""
         xp, theta = self.cuda.cupy, self.theta.astype(np.float64)
         theta /= theta.sum(axis=2, keepdims=True)
-        on_gpu = on_grid(theta.reshape(-1, self.size)).reshape(theta.shape)
-        kept = zip(xp.asnumpy(on_gpu), self.levels.astype(np.float32)[xp.asnumpy(self.codes)], strict=True)
-        noise, numbers = xp.asnumpy(self.noise).copy(), self.numbers()
-        return [
-            Sample(*model, noise[k], {name: float(values[k]) for name, values in numbers.items()})
-            for k, model in enumerate(kept)
-        ]
-
-    def numbers(self) -> dict[str, Floats]:
-        """Return the numbers of the priors that draws come with, one of each chain."""
-        if self.hidden:
-            return {"concentration": self.concentration}
-        usual = np.sqrt(self.scale / self.shape)
-        return {"concentration": self.concentration, "noise": usual, "noise_shape": self.shape}
-
-
-def _squares(rows: View) -> Floats:
-    """Return each user's sum of squared answers, each times its weight."""
-    squares = rows.values**2 * (rows.weights if rows.weights.size else 1.0)
-    n = len(rows.counts)
-    return np.bincount(rows.owners(0, n), weights=squares, minlength=n).astype(np.float64)
+        thetas = xp.asnumpy(on_grid(theta.reshape(-1, self.size)).reshape(theta.shape))
+        psis, noise = self.levels.astype(np.float32)[xp.asnumpy(self.codes)], xp.asnumpy(self.noise).copy()
+        numbers = {"concentration": self.concentration}
+        if not self.hidden:
+            numbers |= {"noise": np.sqrt(self.scale / self.shape), "noise_shape": self.shape}
+        priors = [{name: float(values[k]) for name, values in numbers.items()} for k in range(len(self))]
+        return [Sample(*model) for model in zip(thetas, psis, noise, priors, strict=True)]

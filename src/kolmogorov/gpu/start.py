@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +10,7 @@ import numpy as np
 from kolmogorov._support.seeds import generator
 from kolmogorov._support.threads import Threads
 from kolmogorov._support.typing import Floats
-from kolmogorov.draws.chain import START, ChainSource, ChainState
+from kolmogorov.draws.chain import START, ChainSource
 from kolmogorov.draws.likelihood import DrawnEvents
 from kolmogorov.draws.start import LINE, FactorChain, Factors, descended, from_factors, plain_start, start_problem
 from kolmogorov.errors import ParameterError
@@ -24,36 +22,25 @@ from kolmogorov.gpu.draws import ChainSide, GpuChains, fitting_chains, sent
 _RAISED = 1e-6
 
 
-@contextmanager
-def gpu_group(cuda: Cuda, source: ChainSource, number: int) -> Iterator[GpuChains]:
-    """Open as many chains as the GPU's memory holds, from that of a number on."""
+def gpu_chains(cuda: Cuda, source: ChainSource, number: int) -> GpuChains:
+    """Start as many chains as the GPU's memory holds, from that of a number on; as `draws.start.started` does."""
     dealer = Threads(1)
     first = source.chain(number, dealer)
     if isinstance(first.kind, DrawnEvents):
         raise ParameterError("Of these draws there are none on a GPU. Leave 'execution' out.")
-    n = min(fitting_chains(cuda, first), source.plan.n_chains - number)
-    chains = [first, *(source.chain(number + k, dealer) for k in range(1, n))]
-    with cuda.guarded("Run fewer chains at once: execution=Cuda(memory=...) with less than is free."):
-        plain = [plain_start(chain) for chain in chains]
-        batch = GpuChains(cuda, chains, plain)
-        start(batch, plain)
-        yield batch
-
-
-def start(batch: GpuChains, plain: Sequence[ChainState]) -> None:
-    """Put chains where they start, given where `plain_start` has them; as `draws.start.started` does."""
-    first, states = batch.chains[0], list(plain)
+    last = min(number + fitting_chains(cuda, first), source.plan.n_chains)
+    chains = [first, *(source.chain(k, dealer) for k in range(number + 1, last))]
+    plain = [plain_start(chain) for chain in chains]
+    batch = GpuChains(cuda, chains, plain)
     if first.levels.size == 2:
-        engine = GpuEngine(start_problem(first), first.observations, batch.cuda)
-        states = [descended(*given, engine) for given in zip(batch.chains, plain, strict=True)]
+        engine = GpuEngine(start_problem(first), first.observations, cuda)
+        batch.take([descended(*given, engine) for given in zip(chains, plain, strict=True)])
     elif first.n_events > 1 and not first.unobserved:
-        rngs = [generator(chain.seed, START, 1) for chain in batch.chains]
-        drawing = FactorDrawing(batch, [FactorChain(*given) for given in zip(batch.chains, rngs, strict=True)])
-        for index in range(drawing.hosts[0].n_sweeps):
-            drawing.sweep(index)
-        found = zip(batch.chains, plain, drawing.factors(), rngs, strict=True)
-        states = [from_factors(*given) for given in found]
-    batch.take(states)
+        rngs = [generator(chain.seed, START, 1) for chain in chains]
+        drawing = FactorDrawing(batch, [FactorChain(*given) for given in zip(chains, rngs, strict=True)])
+        found = zip(chains, plain, drawing.settled(), rngs, strict=True)
+        batch.take([from_factors(*given) for given in found])
+    return batch
 
 
 class FactorDrawing:
@@ -135,11 +122,12 @@ class FactorDrawing:
             prior = replace(host.factors.prior, slopes=self.batch.slopes[k], precision=self.batch.precision[k])
             host.factors = replace(host.factors, items=items[k], prior=prior, noise=float(self.noise[k]))
 
-    def factors(self) -> list[Factors]:
-        """Return the factors of all chains."""
-        theta, psi = (
-            self.batch.cuda.cupy.asnumpy(side).astype(np.float64) for side in (self.batch.theta, self.batch.psi)
-        )
+    def settled(self) -> list[Factors]:
+        """Return the factors of all chains when they have settled."""
+        for index in range(self.hosts[0].n_sweeps):
+            self.sweep(index)
+        numpy = self.batch.cuda.cupy.asnumpy
+        theta, psi = numpy(self.batch.theta).astype(np.float64), numpy(self.batch.psi).astype(np.float64)
         self._told(psi)
         return [replace(host.factors, users=users) for host, users in zip(self.hosts, theta, strict=True)]
 
