@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from kolmogorov.data.attributes import Attributes, TableAttributes
 from kolmogorov.data.changes import Change
 from kolmogorov.descent.attributes import Attributed, carried, moved_rows
 from kolmogorov.descent.fitted import Fitted, entry_rows
-from kolmogorov.draws.chain import ChainSource, ChainState, Sample, swept
+from kolmogorov.draws.chain import Chain, ChainSource, ChainState, Sample, swept
 from kolmogorov.draws.likelihood import Gaussian, kind_of
 from kolmogorov.draws.new_rows import attributed
 from kolmogorov.draws.plan import LOOKS, WARM_BURN_IN, WARM_SAMPLES, Plan, level_grid, short
@@ -39,6 +39,8 @@ _ENTRIES = 5_000
 _TRIAL, _RESERVE = 5, 0.9
 #: Goes through some sweeps of chains that run side by side; of each that the plan keeps, the models of all of them.
 Advance = Callable[[range], list[list[Sample]]]
+#: Says where a chain of a number begins.
+Start = Callable[[Chain, int], ChainState]
 
 
 @dataclass(frozen=True)
@@ -66,22 +68,23 @@ def drawn(
     table: Observations,
     seed: int,
     execution: Threads | Cuda | Dask,
-    on_draw: Callable[[SamplingProgress], bool],
+    on_draw: Callable[[SamplingProgress], bool] = lambda _: False,
     *,
     known: TableAttributes | None = None,
     test: Observations | None = None,
     max_seconds: float | None = None,
     keep_interrupted: bool = False,
+    start: Start | None = None,
 ) -> tuple[Posterior, bool]:
     """Return draws, and whether Ctrl-C ended them early, which some must have been kept to survive.
 
     `on_draw` is told of every sweep and may end the drawing. `test` are held-out data on the table's scale, `known`
-    attributes of its users and items.
+    attributes of its users and items. Chains on threads begin where `start` says, or where chains of their table do.
     """
     interrupted, known = False, known or TableAttributes()
     with one_blas_thread():
         features = pattern_features(table, plan.n_features).with_attributes(known)
-        sampler = Sampler(ChainSource(plan, table, features, seed), on_draw, test, max_seconds)
+        sampler = Sampler(ChainSource(plan, table, features, seed), on_draw, test, max_seconds, start)
         try:
             sampler.run(execution)
         except KeyboardInterrupt:
@@ -93,19 +96,12 @@ def drawn(
 
 
 def drawn_from(fitted: Fitted, table: Observations, seed: int, n_jobs: int | None) -> Posterior:
-    """Return draws of a table of ratings, by chains that start from a model of its users and items.
-
-    The same seed gives the same bits on any number of threads.
-    """
-    size = fitted.n_events
-    sizes = short(table, size)
-    lengths = {"burn_in": WARM_BURN_IN, "n_samples": min(WARM_SAMPLES, sizes.n_samples), "thin": 1}
-    grid = level_grid("auto", table, "gaussian", size)
-    plan = Plan(**vars(sizes) | lengths, likelihood="gaussian", levels=grid)
-    with one_blas_thread():
-        source = ChainSource(plan, table, pattern_features(table, plan.n_features), seed)
-        chains = [source.chain(number, Threads(1)) for number in range(plan.n_chains)]
-        return _gone_on(source, [started_from(fitted, chain) for chain in chains], n_jobs)
+    """Return draws of a table of ratings, by chains that start from a model of its users and items."""
+    sizes = short(table, fitted.n_events)
+    sizes = replace(sizes, burn_in=WARM_BURN_IN, n_samples=min(WARM_SAMPLES, sizes.n_samples), thin=1)
+    grid = level_grid("auto", table, "gaussian", fitted.n_events)
+    plan = Plan(**vars(sizes), likelihood="gaussian", levels=grid)
+    return drawn(plan, table, seed, Threads(n_jobs), start=lambda chain, _: started_from(fitted, chain))[0]
 
 
 def drawn_again(posterior: Posterior, change: Change, plan: Plan, seed: int, n_jobs: int | None) -> Posterior:
@@ -116,18 +112,11 @@ def drawn_again(posterior: Posterior, change: Change, plan: Plan, seed: int, n_j
         _kept(posterior.user_attributes, change.users, table.rows.counts > 0),
         _kept(posterior.item_attributes, change.items, table.columns.counts > 0),
     )
-    with one_blas_thread():
-        features = pattern_features(table, plan.n_features).with_attributes(known)
-        source = ChainSource(plan, table, features, seed)
-        chains = [source.chain(number, Threads(1)) for number in range(plan.n_chains)]
-        states = [taken_up(posterior, (k + 1) * each - 1, change, chain) for k, chain in enumerate(chains)]
-        return attributed(_gone_on(source, states, n_jobs), known)
 
+    def start(chain: Chain, number: int) -> ChainState:
+        return taken_up(posterior, (number + 1) * each - 1, change, chain)
 
-def _gone_on(source: ChainSource, states: list[ChainState], n_jobs: int | None) -> Posterior:
-    sampler = Sampler(source, lambda _: False, states=states)
-    sampler.run(Threads(n_jobs))
-    return sampler.posterior().checked()
+    return drawn(plan, table, seed, Threads(n_jobs), known=known, start=start)[0]
 
 
 def _kept(side: Attributed | None, before: Rows, seen: NDArray[np.bool_]) -> Attributes | None:
@@ -144,22 +133,28 @@ def _kept(side: Attributed | None, before: Rows, seen: NDArray[np.bool_]) -> Att
 class Sampler:
     """One run over all chains; `on_draw` is told of every sweep and may end it.
 
-    Chains begin in `states`, one of each, or where chains of their table do. Draws are by chain: `n_through` of them
-    are through, the others are under way and have as many each.
+    Draws are by chain: `n_through` of them are through, the others are under way and have as many each.
     """
 
     source: ChainSource
     on_draw: Callable[[SamplingProgress], bool]
     test: Observations | None = None
     max_seconds: float | None = None
-    states: list[ChainState] = field(default_factory=list)
+    start: Start | None = None
 
     def __post_init__(self) -> None:
         self.plan, self.table = self.source.plan, self.source.table
         self._kind = kind_of(self.plan.likelihood, self.plan.levels, self.plan.unobserved)
         self.samples: list[list[Sample]] = []
         self.n_through = self._n_groups = 0
-        self._held_out = None if self.test is None else HeldOutError(self.table, self.test, self._kind)
+        self._held_out, self._values = None, np.empty(0)
+        if self.test is not None:
+            users, items = entry_rows(self.table, self.test)
+            # A row -1 is unknown; the flag behind the last row says so.
+            seen = [np.append(view.counts > 0, False) for view in (self.table.rows, self.table.columns)]
+            known = seen[0][users] & seen[1][items]
+            self._held_out = Average(users[known], items[known], self._kind)
+            self._values = self.test.values[known]
         self._tasks: list[Any] = []
         self._began = time.monotonic()
 
@@ -193,14 +188,15 @@ class Sampler:
                 self._tasks = [place.submit(sampled, *one) for one in given]
             yield 1, lambda _: [[sample] for sample in place.gather([self._tasks[first]])[0]]
             return
-        # As many as threads, or as have a state; the threads that are left go to their rows.
-        n = len(self.states) or min(place.n_threads, self.plan.next_look(first) - first)
+        # As many as threads; the threads that are left go to their rows.
+        n = min(place.n_threads, self.plan.next_look(first) - first)
         with ExitStack() as stack:
             dealers = [stack.enter_context(Threads(max(1, place.n_threads // n))) for _ in range(n)]
             spread: Callable[..., Any] = stack.enter_context(ThreadPoolExecutor(n)).map if n > 1 else map
             # They start one after the other, on all threads.
             running = [source.chain(first + k, place) for k in range(n)]
-            states = self.states or [started(chain) for chain in running]
+            start = self.start or (lambda chain, _: started(chain))
+            states = [start(chain, first + k) for k, chain in enumerate(running)]
             for chain, own in zip(running, dealers, strict=True):
                 chain.dealer = own
 
@@ -246,7 +242,7 @@ class Sampler:
                     self._held_out.add(sample)
         if not told:
             return False
-        rmse = None if self._held_out is None else self._held_out.rmse
+        rmse = None if self._held_out is None else self._held_out.rmse(self._values)
         sizes = (self.plan.n_chains, self.plan.n_sweeps)
         said = [self.on_draw(SamplingProgress(self.n_through + k, index, *sizes, rmse)) for k in range(len(under_way))]
         return any(said)
@@ -308,33 +304,27 @@ def sampled(plan: Plan, table: Observations, features: Features, seed: int, numb
         return swept(chain, started(chain), range(1, plan.n_sweeps + 1), plan)[1]
 
 
-class HeldOutError:
-    """The running average of predictions on held-out entries whose user and item are known, and its error."""
+class Average:
+    """The running average over draws of what is expected of aligned rows."""
 
-    def __init__(self, table: Observations, test: Observations, kind: Gaussian) -> None:
-        users, items = entry_rows(table, test)
-        # A row -1 is unknown; the flag behind the last row says so.
-        seen_users, seen_items = (np.append(view.counts > 0, False) for view in (table.rows, table.columns))
-        known = seen_users[users] & seen_items[items]
-        self._rows, self._values, self._kind = (users[known], items[known]), test.values[known], kind
-        self._sum, self._count = np.zeros(len(self._values)), 0
+    def __init__(self, users: Rows, items: Rows, kind: Gaussian) -> None:
+        self._rows, self._kind = (users, items), kind
+        self._sum, self._count = np.zeros(len(users)), 0
 
     def add(self, sample: Sample) -> None:
         """Take in one more draw."""
-        self._sum += expected_of(sample, *self._rows, self._kind)
+        theta, psi = sample.theta[self._rows[0]], sample.psi[self._rows[1]]
+        self._sum += self._kind.expected(np.einsum("nd,nd->n", theta.astype(np.float64), psi))
         self._count += 1
 
+    def rmse(self, values: Floats) -> float | None:
+        """Return how far it lies from some values; None where there is no draw or no value."""
+        return float(np.sqrt(((self.mean - values) ** 2).mean())) if self._count and values.size else None
+
     @property
-    def rmse(self) -> float | None:
-        """Error of the average so far; None before the first draw is kept."""
-        if not self._count or not len(self._values):
-            return None
-        return float(np.sqrt(((self._sum / self._count - self._values) ** 2).mean()))
-
-
-def expected_of(sample: Sample, users: Rows, items: Rows, kind: Gaussian) -> Floats:
-    """Return what is expected of aligned rows by one draw."""
-    return kind.expected(np.einsum("nd,nd->n", sample.theta[users].astype(np.float64), sample.psi[items]))
+    def mean(self) -> Floats:
+        """The average."""
+        return self._sum / self._count
 
 
 def averaging_left(table: Observations, chains: list[list[Sample]], kind: Gaussian) -> float:
@@ -344,11 +334,10 @@ def averaging_left(table: Observations, chains: list[list[Sample]], kind: Gaussi
     some of the training entries, beside the squared error there.
     """
     chosen = np.linspace(0, len(table) - 1, min(len(table), _ENTRIES)).astype(np.int64)
-    users, items, values = table.user_rows()[chosen], table.item_rows()[chosen], table.values[chosen]
-    means = np.zeros((len(chains), chosen.size))
-    for mean, samples in zip(means, chains, strict=True):
+    averages = [Average(table.user_rows()[chosen], table.item_rows()[chosen], kind) for _ in chains]
+    for average, samples in zip(averages, chains, strict=True):
         for sample in samples:
-            mean += expected_of(sample, users, items, kind)
-        mean /= len(samples)
-    error = float(((means.mean(axis=0) - values) ** 2).mean())
+            average.add(sample)
+    means = np.array([average.mean for average in averages])
+    error = float(((means.mean(axis=0) - table.values[chosen]) ** 2).mean())
     return float(means.var(axis=0, ddof=1).mean()) / len(chains) / max(error, 1e-12)
