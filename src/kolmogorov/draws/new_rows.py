@@ -20,7 +20,7 @@ from kolmogorov.data.attributes import Attributes, Newcomers, TableAttributes
 from kolmogorov.data.changes import with_ids
 from kolmogorov.data.view import View
 from kolmogorov.data.vocabulary import Vocabulary
-from kolmogorov.descent.attributes import Attributed, carried, moved_rows
+from kolmogorov.descent.attributes import Attributed, Side, carried, moved_rows
 from kolmogorov.descent.problem import ITEM_SIDE, USER_SIDE
 from kolmogorov.draws.likelihood import Draw
 from kolmogorov.draws.plan import nearest, on_grid
@@ -41,7 +41,8 @@ def new_thetas(posterior: Posterior, view: View, n_jobs: int | None) -> Floats:
             population = posterior.theta[k, posterior.user_seen].mean(axis=0, dtype=np.float64)
             start = np.tile(population, (view.counts.size, 1))
             psi, noise = posterior.psi[k].astype(np.float64), np.full(len(start), float(posterior.noise[k].mean()))
-            draw = kind.behind(kind.thetas, view, psi, noise, (concentration(posterior, k, population), start))
+            prior = float(posterior.priors["concentration"][k]), start
+            draw = kind.behind(kind.thetas, view, psi, noise, prior)
             theta = _settled(draw, start, _same_seeds(k, sweeps, USER_SIDE), kept, dealer)
             theta[view.counts == 0] = population / population.sum()
             parts.append(theta / posterior.n_draws)
@@ -62,15 +63,6 @@ def _settled(draw: Draw, start: Floats, seeds: Seeds, kept: int, dealer: Threads
 
     dealer.deal(share, len(start), start.shape[1] ** 2)
     return total
-
-
-def concentration(posterior: Posterior, k: int, population: Floats) -> float:
-    """Return how tightly a draw's thetas lie around the population: what was drawn, or what their spread suggests."""
-    if "concentration" in posterior.priors:
-        return float(posterior.priors["concentration"][k])
-    theta = posterior.theta[k, posterior.user_seen].astype(np.float64)
-    distance = float(((theta - population) ** 2).sum(axis=1).mean())
-    return float(np.clip((population.size - 1) / max(distance, 1e-9), 1.0, 300.0))
 
 
 def new_psis(posterior: Posterior, view: View) -> NDArray[Any]:
@@ -108,17 +100,15 @@ def _same_seeds(draw: int, sweeps: int, side: int) -> Seeds:
 def attributed(posterior: Posterior, known: TableAttributes) -> Posterior:
     """Return draws that know what attributes say, and in which rows without observations are placed by them."""
     rng = np.random.default_rng(0)
-    # Where only yes is recorded, no row is placed.
-    placing = not posterior.unobserved
-    if known.users is not None:
-        side = _learned(known.users, posterior.theta, posterior.user_seen.astype(np.float64), rng)
-        unseen = np.flatnonzero(known.users.known & ~posterior.user_seen & placing)
-        posterior = _with_users(posterior, side, unseen, known.users.values[unseen])
-    if known.items is not None:
-        # Answers are given to items that many answer, and these are liked more: an item weighs as many as it has.
-        side = _learned(known.items, posterior.psi, posterior.item_counts, rng)
-        unseen = np.flatnonzero(known.items.known & ~posterior.item_seen & placing)
-        posterior = _with_items(posterior, side, unseen, known.items.values[unseen])
+    sides: tuple[tuple[Side, Attributes | None], ...] = (("users", known.users), ("items", known.items))
+    for name, told in sides:
+        if told is not None:
+            # Answers are given to items that many answer, and these are liked more: an item weighs as many as it has.
+            weights = posterior.user_seen.astype(np.float64) if name == "users" else posterior.item_counts
+            side = _learned(told, posterior.theta if name == "users" else posterior.psi, weights, rng)
+            # Where only yes is recorded, no row is placed.
+            unseen = np.flatnonzero(told.known & (weights == 0) & (posterior.unobserved == 0.0))
+            posterior = _placed(posterior, name, side, unseen, told.values[unseen])
     return posterior.checked()
 
 
@@ -127,32 +117,31 @@ def introduced(posterior: Posterior, users: Newcomers | None, items: Newcomers |
 
     Ids that were observed stay where they are.
     """
-    new_users, new_items = (
+    fresh = [
         Vocabulary(known.ids[:0]) if new is None else new.ids
         for new, known in ((users, posterior.users), (items, posterior.items))
-    )
-    table, before_users, before_items = with_ids(posterior.training, new_users, new_items)
-    fresh = before_users < 0
-    noise = posterior.noise[:, np.maximum(before_users, 0)]
-    unknown = np.array([len(posterior.users)])
-    noise[:, fresh] = posterior.noise_of(unknown)
+    ]
+    table, *before = with_ids(posterior.training, *fresh)
+    here = [np.maximum(rows, 0) for rows in before]
+    noise = posterior.noise[:, here[0]]
+    noise[:, before[0] < 0] = posterior.noise_of(np.array([len(posterior.users)]))
     found = replace(
         posterior,
-        theta=posterior.theta[:, np.maximum(before_users, 0)],
-        psi=posterior.psi[:, np.maximum(before_items, 0)],
+        theta=posterior.theta[:, here[0]],
+        psi=posterior.psi[:, here[1]],
         noise=noise,
         training=table.over(),
-        user_attributes=_moved(posterior.user_attributes, before_users),
-        item_attributes=_moved(posterior.item_attributes, before_items),
+        user_attributes=_moved(posterior.user_attributes, before[0]),
+        item_attributes=_moved(posterior.item_attributes, before[1]),
     )
     if users is not None and found.user_attributes is not None:
-        rows = found.users.translate(new_users)
+        rows = found.users.translate(users.ids)
         chosen = ~found.user_seen[rows]
-        found = _with_users(found, found.user_attributes, rows[chosen], users.values[chosen])
+        found = _placed(found, "users", found.user_attributes, rows[chosen], users.values[chosen])
     if items is not None and found.item_attributes is not None:
-        rows = found.items.translate(new_items)
+        rows = found.items.translate(items.ids)
         chosen = ~found.item_seen[rows]
-        found = _with_items(found, found.item_attributes, rows[chosen], items.values[chosen])
+        found = _placed(found, "items", found.item_attributes, rows[chosen], items.values[chosen])
     return found.checked()
 
 
@@ -193,32 +182,26 @@ def _root(covariance: Floats) -> Floats:
     return found
 
 
-def _with_users(posterior: Posterior, side: Attributed, rows: Rows, values: Floats) -> Posterior:
-    """Place users by their attributes."""
+def _placed(posterior: Posterior, name: Side, side: Attributed, rows: Rows, values: Floats) -> Posterior:
+    """Place rows of a side by their attributes; one that was placed before is placed anew."""
     said = side.said(values).astype(np.float64)
-    theta = posterior.theta.copy()
-    for k, centre in enumerate(said):
-        theta[k, rows] = on_grid(_on_simplex(centre + side.apart[k]))
-    return replace(posterior, theta=theta, user_attributes=_with_rows(side, rows, values, _on_simplex(said)))
-
-
-def _with_items(posterior: Posterior, side: Attributed, rows: Rows, values: Floats) -> Posterior:
-    """Place items by their attributes."""
-    said = side.said(values).astype(np.float64)
-    psi = posterior.psi.copy()
-    psi[:, rows] = posterior.levels[nearest(said + side.apart[:, None], posterior.levels)]
-    return replace(posterior, psi=psi, item_attributes=_with_rows(side, rows, values, said))
-
-
-def _with_rows(side: Attributed, rows: Rows, values: Floats, centre: Floats) -> Attributed:
-    """Add rows that are placed; one that was placed before is placed anew."""
-    stays = ~np.isin(side.rows, rows)
-    placed = np.concatenate([side.rows[stays], rows])
-    centres = np.concatenate([side.centre[:, stays], centre.astype(np.float32)], axis=1)
-    order = np.argsort(placed)
-    every = side.values.copy()
+    apart = said + side.apart[:, None]
+    if name == "users":
+        said, theta = _on_simplex(said), posterior.theta.copy()
+        for k, drawn in enumerate(apart):
+            theta[k, rows] = on_grid(_on_simplex(drawn))
+        posterior = replace(posterior, theta=theta)
+    else:
+        psi = posterior.psi.copy()
+        psi[:, rows] = posterior.levels[nearest(apart, posterior.levels)]
+        posterior = replace(posterior, psi=psi)
+    stays, every = ~np.isin(side.rows, rows), side.values.copy()
     every[rows] = values
-    return replace(side, values=every, rows=placed[order], centre=centres[:, order])
+    placed = np.concatenate([side.rows[stays], rows])
+    centres = np.concatenate([side.centre[:, stays], said.astype(np.float32)], axis=1)
+    order = np.argsort(placed)
+    side = replace(side, values=every, rows=placed[order], centre=centres[:, order])
+    return replace(posterior, user_attributes=side) if name == "users" else replace(posterior, item_attributes=side)
 
 
 def _moved(side: Attributed | None, before: Rows) -> Attributed | None:
