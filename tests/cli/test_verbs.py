@@ -228,12 +228,14 @@ def test_evaluate(shell, zoo_files, tmp_path):
         assert "was trained on all" in refused.output
 
 
-def test_report(shell, zoo_files, tmp_path):
+def test_report(shell, zoo_files, tmp_path, monkeypatch):
     pytest.importorskip("jinja2", reason="reports need the extra 'report'")
     ratings, path = zoo_files
-    page = tmp_path / "zoo.html"
-    written = shell("report", path, "--data", ratings, "--nouns", "animal,trait", "-o", page)
+    page, opened = tmp_path / "zoo.html", []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    written = shell("report", path, "--data", ratings, "--nouns", "animal,trait", "--open", "-o", page)
     assert written.exit_code == 0, written.output
+    assert opened == [page.resolve().as_uri()]
     assert page.read_text(encoding="utf-8").startswith("<!doctype html>")
     for wrong, words in (("8 by 8", "height x width"), ("4x4", "16 pixels")):
         refused = shell("report", path, "--data", ratings, "-o", tmp_path / "no.html", "--image", wrong)

@@ -12,12 +12,9 @@ from kolmogorov.gpu.cuda import Cuda
 
 CHAINS = {"n_chains": 2, "burn_in": 4, "n_samples": 6, "random_state": 0}
 MODELS = {
-    "from ratings": lambda: km.KolmogorovModel(4, learn_from="ratings", user_reg=1.0, random_state=3),
     "from draws": lambda: km.KolmogorovModel(4, random_state=3),
     "chances": lambda: km.KolmogorovModel(4, psi="soft", random_state=3),
     "draws": lambda: planned(4, likelihood="gaussian", **CHAINS),
-    "draws of two levels": lambda: planned(4, likelihood="gaussian", psi="binary", **CHAINS),
-    "yes and no": lambda: planned(4, likelihood="bernoulli", psi="binary", **CHAINS),
     "yes and no, hidden": lambda: planned(4, likelihood="bernoulli", **CHAINS),
 }
 

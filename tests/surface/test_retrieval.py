@@ -9,15 +9,13 @@ import kolmogorov as km
 import naive
 from kolmogorov import Observations
 from kolmogorov.data.view import View
-from kolmogorov.errors import DataError, ParameterError, UnknownIdWarning
+from kolmogorov.errors import UnknownIdWarning
 from kolmogorov.models.metrics import (
     SimpleGuesses,
-    decisive,
     evaluate,
     guess_scores,
     list_scores,
     log_loss,
-    popularity_scores,
     verdict,
 )
 from kolmogorov.models.ranking import best, best_items
@@ -100,43 +98,6 @@ def test_every_model_is_scored_by_the_definitions(name, halves):
     assert found == pytest.approx(by_hand(model, train, test, 7, 0.5))
 
 
-def test_the_same_as_scikit_learn(halves):
-    metrics = pytest.importorskip("sklearn.metrics")
-    train, test = halves
-    model = km.KolmogorovModel(8, random_state=0).fit(train)
-    table = model.fitted_.of_users(np.arange(train.n_users))
-    table[train.user_rows(), train.item_rows()] = -1.0
-    liked = np.zeros_like(table)
-    chosen = test.values >= 0.6
-    liked[test.user_rows()[chosen], test.item_rows()[chosen]] = 1.0
-    some = liked.any(axis=1)
-    # scikit-learn averages over ties, so there must be none.
-    table += 1e-7 * np.random.default_rng(0).random(table.shape)
-    shifted = Shifted(model.fitted_, table)
-    ours = km.KolmogorovModel(8)._adopt(shifted).evaluate(test, ranking=True, k=10, likes=0.6)["ndcg"]
-    assert ours == pytest.approx(metrics.ndcg_score(liked[some], table[some], k=10))
-
-
-class Shifted:
-    """A fitted value with other predictions."""
-
-    def __init__(self, fitted, table):
-        self._fitted, self._table = fitted, table
-
-    def of_users(self, rows):
-        return self._table[rows]
-
-    def __getattr__(self, name):
-        return getattr(self._fitted, name)
-
-
-def test_threads_change_nothing(halves):
-    train, test = halves
-    model = km.KolmogorovModel(4, random_state=0, n_jobs=1).fit(train)
-    one = model.evaluate(test, ranking=True)
-    assert one == model.set_params(n_jobs=3).evaluate(test, ranking=True)
-
-
 def test_unknown_items_are_missed_and_unknown_users_get_what_everybody_gets(halves):
     train, _ = halves
     model = km.KolmogorovModel(4, random_state=0).fit(train)
@@ -146,16 +107,6 @@ def test_unknown_items_are_missed_and_unknown_users_get_what_everybody_gets(halv
         found = model.evaluate(strange, ranking=True)
     assert found["recall"] == 0.5
     assert found["hit_rate"] == 1.0
-
-
-def test_lists_longer_than_the_table_and_nothing_liked(halves):
-    train, test = halves
-    model = km.KolmogorovModel(2, random_state=0).fit(train)
-    assert model.evaluate(test, ranking=True, k=1000)["recall"] == 1.0
-    with pytest.raises(DataError, match="No user has a held-out item that counts as liked"):
-        model.evaluate(test.subset(test.values < 0.5), ranking=True, likes=0.9)
-    with pytest.raises(ParameterError, match="'k' must be an integer >= 1"):
-        model.evaluate(test, ranking=True, k=0)
 
 
 # --- means, biases and popularity beside a model -----------------------------------------------------------------
@@ -192,20 +143,6 @@ def test_packed_tables_and_other_orders_of_ids_give_the_same(zoo, tmp_path):
         | {name: found["item means"][name] for name in ("log_score", "calibration")}
     )
     assert -found["item means"]["log_score"] == pytest.approx(log_loss(some.values, guess, None))
-
-
-def test_popularity_is_a_list_that_is_the_same_for_all(zoo):
-    train, test = zoo.split(random_state=0)
-    found = popularity_scores(train, test, 3)
-    assert 0 < found["recall"] < 1
-    assert found["coverage"] <= 1
-
-
-def test_a_model_is_judged_by_what_its_table_holds():
-    assert decisive({"recall": 0.1, "ndcg": 0.2}) == "ndcg"
-    assert decisive({"rmse": 0.1, "log_loss": 0.2}) == "log_loss"
-    assert decisive({"rmse": 0.1, "log_loss": 0.2, "log_score": -0.1}) == "log_score"
-    assert decisive({"rmse": 0.1, "log_score": -0.1}) == "rmse"
 
 
 def test_the_verdict_names_the_best_guess():

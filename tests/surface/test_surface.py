@@ -7,7 +7,6 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import kolmogorov as km
@@ -17,17 +16,10 @@ from kolmogorov.models.ranking import LOWER
 DRAWS = {"n_chains": 2, "burn_in": 10, "n_samples": 6, "random_state": 0}
 MAKERS = {
     "point": lambda: km.KolmogorovModel(4, random_state=0),
-    "point, chances": lambda: km.KolmogorovModel(4, psi="soft", random_state=0),
-    "ratings": lambda: km.KolmogorovModel(4, learn_from="ratings", user_reg=1.0, random_state=0),
     "ratings, chances": lambda: km.KolmogorovModel(4, psi="soft", learn_from="ratings", user_reg=1.0, random_state=0),
     "draws, yes/no": lambda: km.BayesianKolmogorovModel(4, psi="binary", **DRAWS),
-    "draws, noise": lambda: km.BayesianKolmogorovModel(4, psi="binary", likelihood="gaussian", **DRAWS),
-    "draws, chances": lambda: km.BayesianKolmogorovModel(4, **DRAWS),
     "draws, values": lambda: km.BayesianKolmogorovModel(4, likelihood="gaussian", **DRAWS),
 }
-DRAWN = tuple(name for name in MAKERS if name.startswith("draws"))
-POINTS = tuple(name for name in MAKERS if name.startswith(("point", "ratings")))
-EVENTS = (*POINTS, *DRAWN, "distilled")
 
 
 @pytest.fixture(scope="module")
@@ -48,11 +40,6 @@ def model(models, request):
     return models[request.param]
 
 
-@pytest.fixture(params=EVENTS)
-def event_model(models, request):
-    return models[request.param]
-
-
 def test_predictions_agree_in_every_form(model, table):
     test = table[1]
     whole = model.predict(test)
@@ -62,14 +49,6 @@ def test_predictions_agree_in_every_form(model, table):
     assert isinstance(model.predict(users[0], items[0]), float)
     assert model.predict(users[0], items[0]) == whole[0]
     np.testing.assert_allclose(model.predict(users, items, output="rating"), model.scale_.rating(whole[:9]))
-
-
-def test_all_items_of_a_user_are_the_predictions_of_its_pairs(model, table):
-    fitted = model.fitted_
-    rows = np.array([3, 17, len(fitted.users)])
-    every = np.arange(len(fitted.items))
-    for row, found in zip(rows, fitted.of_users(rows), strict=True):
-        np.testing.assert_allclose(found, fitted.at_rows(np.full(every.size, row), every), atol=1e-6)
 
 
 @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table], ids=["pandas", "polars", "pyarrow"])
@@ -102,15 +81,6 @@ def test_frames_keep_their_types_and_the_labels_of_rows():
     assert rated.to_frame().dtypes.astype(str).tolist()[:2] == ["str", "str"]
     guests = km.Observations.from_arrays([7], [10], [5])
     assert model.recommend(guests)["user"].tolist()[0] == "7"
-
-
-def test_evaluation_is_that_of_the_predictions(model, table):
-    scores = model.evaluate(table[1])
-    errors = model.predict(table[1]) - table[1].values
-    assert scores["rmse"] == pytest.approx(np.sqrt((errors**2).mean()))
-    assert {"mae", "rmse_rating", "mae_rating", "accuracy", "log_loss", "brier"} <= set(scores)
-    with pytest.raises(DataError, match="evaluate takes Observations"):
-        model.evaluate([[1, 0]])
 
 
 def test_unknown_ids(model):
@@ -194,79 +164,58 @@ def test_saved_and_loaded(model, table, tmp_path):
         km.load(tmp_path / "n.km")
 
 
-@pytest.mark.long("more kinds of models")
-def test_clones_fit_to_the_same_bits(models, table):
-    for name in MAKERS:
-        again = clone(models[name]).fit(table[0])
-        np.testing.assert_array_equal(again.predict(table[1]), models[name].predict(table[1]))
-
-
-def test_learned_attributes(model, table):
-    assert model.users_ is model.fitted_.users
-    assert model.items_.ids.tolist() == table[0].items.ids.tolist()
-    assert model.scale_ == table[0].scale
-    assert model.n_features_in_ == 15
-
-
-def test_arrays_are_fitted_too():
-    values = np.where(np.random.default_rng(0).random((12, 6)) < 0.2, np.nan, np.eye(12, 6))
-    for name, make in MAKERS.items():
-        model = make().fit(values)
-        assert np.isfinite(model.predict(3, 2)), name
-
-
 # --- models with events --------------------------------------------------------------------------------------------
 
 
-def test_guests_are_placed(event_model, table):
+def test_guests_are_placed(model, table):
     guests = km.Observations.from_arrays(["g1"] * 3 + ["g2"], ["milk", "feathers", "eggs", "fins"], [1, 0, 0, 1])
-    theta = event_model.fold_in(guests)
+    theta = model.fold_in(guests)
     np.testing.assert_allclose(theta.sum(axis=1), 1.0, atol=1e-6)
     assert (theta >= 0).all()
-    found = event_model.inverse_transform(theta)
+    found = model.inverse_transform(theta)
     assert found.shape == (2, 15)
-    milk, feathers = event_model.items_.encode(["milk", "feathers"])
+    milk, feathers = model.items_.encode(["milk", "feathers"])
     assert found[0, milk] > found[0, feathers]
-    by_theta = event_model.recommend(theta=theta, n=3)
+    by_theta = model.recommend(theta=theta, n=3)
     assert set(by_theta["user"]) == {"0", "1"}
     with pytest.raises(DataError, match="only one of them"):
-        event_model.recommend(guests, theta=theta)
-    frame = event_model.recommend(guests, n=3)
+        model.recommend(guests, theta=theta)
+    frame = model.recommend(guests, n=3)
     assert set(frame["user"]) == {"g1", "g2"}
     assert not {"milk", "feathers", "eggs"} & set(frame[frame["user"] == "g1"]["item"])
 
 
-def test_a_guest_in_one_call(event_model):
-    said = {"milk": 1, "feathers": 0, "eggs": "no"}
+def test_a_guest_in_one_call(model):
+    said = {"milk": 1, "feathers": 0, "eggs": 0}
     guest = km.Observations.from_arrays(["guest"] * 3, list(said), [1, 0, 0])
-    found = event_model.recommend(guest=said, n=4)
-    expected = event_model.recommend(guest, n=4)
+    found = model.recommend(guest=said, n=4)
+    expected = model.recommend(guest, n=4)
     assert found["item"].tolist() == expected["item"].tolist()
     assert "user" not in found
     np.testing.assert_allclose(found["probability"], expected["probability"])
     with pytest.raises(DataError, match="only one of them"):
-        event_model.recommend("dolphin", guest=said)
+        model.recommend("dolphin", guest=said)
     for wrong in ({}, ["milk"], None):
         with pytest.raises(DataError, match="A guest is a dictionary|Give users"):
-            event_model.recommend(guest=wrong)
+            model.recommend(guest=wrong)
     with pytest.raises(DataError, match="'milk': ratings lie between 0 and 1 here, got 5"):
-        event_model.recommend(guest={"milk": 5})
+        model.recommend(guest={"milk": 5})
     with pytest.raises(DataError, match="ids or titles, got 2.5"):
-        event_model.recommend(guest={2.5: 1})
+        model.recommend(guest={2.5: 1})
 
 
-def test_unknown_items_of_guests_are_left_out(event_model):
+def test_unknown_items_of_guests_are_left_out(model):
     with pytest.warns(UnknownIdWarning, match=r"2 unknown items \('warp', 'wings'\): left out"):
-        found = event_model.recommend(guest={"milk": 1, "warp": 1, "wings": 0}, n=3)
-    assert found["item"].tolist() == event_model.recommend(guest={"milk": 1}, n=3)["item"].tolist()
+        found = model.recommend(guest={"milk": 1, "warp": 1, "wings": 0}, n=3)
+    assert found["item"].tolist() == model.recommend(guest={"milk": 1}, n=3)["item"].tolist()
     with pytest.raises(UnknownIdError, match="knows no item that was rated here: 'mlik'. Did you mean 'milk'"):
-        event_model.recommend(guest={"mlik": 1})
+        model.recommend(guest={"mlik": 1})
     guests = km.Observations.from_arrays(["a", "a", "b"], ["milk", "warp", "warp"], [1, 1, 0])
     with pytest.warns(UnknownIdWarning, match=r"1 unknown item \('warp'\): left out"):
-        frame = event_model.recommend(guests, n=2)
+        frame = model.recommend(guests, n=2)
     assert set(frame["user"]) == {"a", "b"}
     with pytest.raises(UnknownIdError, match="knows no item"):
-        event_model.recommend(km.Observations.from_arrays(["a"], ["warp"], [1]))
+        model.recommend(km.Observations.from_arrays(["a"], ["warp"], [1]))
 
 
 def test_similar_items_and_reasons_go_by_titles_too():
@@ -281,60 +230,17 @@ def test_similar_items_and_reasons_go_by_titles_too():
         model.similar_items("Alein")
 
 
-def test_guests_go_by_titles_too():
-    rated = km.Observations.from_arrays([1, 1, 2, 2, 3], [10, 20, 10, 30, 40], [5, 1, 4, 2, 3])
-    model = km.KolmogorovModel(2, random_state=0).fit(rated.with_titles(items={10: "Alien", 20: "Heat", 30: "Heat"}))
-    by_id, by_title, by_text = (model.recommend(guest={key: 5})["item"].tolist() for key in (10, "Alien", "10"))
-    assert by_id == by_title == by_text
-    assert "10" not in by_id
-    with pytest.raises(UnknownIdError, match="Several items have the title 'Heat': 20, 30"):
-        model.recommend(guest={"Heat": 5})
-    with pytest.raises(DataError, match="duplicate rating"):
-        model.recommend(guest={10: 5, "Alien": 4})
-
-
-def test_placing_known_users_again_predicts_as_the_model_does(event_model, table):
-    train = table[0]
-    completed = event_model.inverse_transform(event_model.fold_in(train, side="users"))
-    own = event_model.fitted_.of_users(np.arange(len(train.users)))
-    assert np.sqrt(((completed - own) ** 2).mean()) < 0.1
-
-
-def test_new_items_are_placed(event_model, table):
+def test_new_items_are_placed(model, table):
     users = table[0].users.ids[:40]
-    twin = km.Observations.from_arrays(users, ["milk2"] * 40, (event_model.predict(users, "milk") > 0.5).astype(float))
-    psi = event_model.fold_in(twin, side="items")
+    twin = km.Observations.from_arrays(users, ["milk2"] * 40, (model.predict(users, "milk") > 0.5).astype(float))
+    psi = model.fold_in(twin, side="items")
     assert psi.shape[0] == 1
-    levels = getattr(event_model.fitted_, "levels", (0.0, 1.0))
+    levels = getattr(model.fitted_, "levels", (0.0, 1.0))
     low, high = levels[0] - 1e-6, levels[-1] + 1e-6
     assert ((psi >= low) & (psi <= high)).all()
-    theta = event_model.fold_in(table[0], side="users")
+    theta = model.fold_in(table[0], side="users")
     said = theta[:40] @ psi[0].astype(float)
-    assert np.corrcoef(said, event_model.predict(users, "milk"))[0, 1] > 0.7
-
-
-def test_explanations_are_short_and_sum_to_the_probability(models, table):
-    for name in EVENTS:
-        found = models[name].explain("dolphin", "milk")
-        whole = found.base + sum(part.amount for part in found.events) + found.rest
-        assert whole == pytest.approx(models[name].predict("dolphin", "milk"), abs=1e-12)
-        assert len(found.events) <= 12
-        assert "dolphin" in str(found)
-        with pytest.raises(UnknownIdError):
-            models[name].explain("dolphin", "thailand")
-
-
-def test_reports(models, table, tmp_path):
-    for name in ("point", "point, chances", "draws, yes/no", "draws, chances", "draws, values"):
-        models[name].report(tmp_path / "page.html", table[1])
-        assert "<script" in (tmp_path / "page.html").read_text()
-
-
-def test_rules_with_probabilities_from_draws(models, table):
-    relations = models["draws, yes/no"].relations()
-    there, back = (relations.probability(*pair) for pair in (("milk", "breathes"), ("breathes", "milk")))
-    assert there >= 0.5
-    assert there > back
+    assert np.corrcoef(said, model.predict(users, "milk"))[0, 1] > 0.7
 
 
 @pytest.mark.long("scikit-learn's checks")
@@ -349,25 +255,12 @@ def test_draws_keep_scikit_learns_conventions(estimator, check):
     check(estimator)
 
 
-@pytest.mark.long("more kinds of models")
-def test_every_kind_of_model_can_be_tuned(table):
-    for name, grid in (
-        ("draws, yes/no", {"n_events": (1, 4)}),
-        ("point", {"n_events": (1, 4)}),
-        ("ratings, chances", {"n_events": (1, 4), "user_reg": 1.0, "item_reg": 0.0}),
-    ):
-        found = km.tune(table[0], model=MAKERS[name](), folds=2, **grid)
-        assert len(found.trials) == 2
-        assert found.best.rmse == min(trial.rmse for trial in found.trials)
-        assert found.model.evaluate(table[1])["rmse"] < 0.45
-
-
 # --- what a newcomer found ------------------------------------------------------------------------------------------
 
 
 def test_packed_tables_serve_wherever_observations_do(models, table, tmp_path):
     packed = km.pack(table[0], tmp_path / "t")
-    for name in EVENTS:
+    for name in models:
         np.testing.assert_array_equal(models[name].fold_in(packed), models[name].fold_in(table[0]))
         assert len(models[name].recommend(packed, n=1, exclude_seen=False)) == packed.n_users
 
@@ -386,16 +279,6 @@ def test_labels_out_of_order_are_not_taken_in_silence():
     with pytest.warns(km.errors.KolmogorovWarning, match="integers out of order"):
         model = MAKERS["point"]().fit(frame)
     assert model.users_.ids.tolist() == ["0", "1"]
-
-
-def test_an_interrupt_ends_searches_and_says_so(table):
-    def interrupt(trial, number, total):
-        if number == 2:
-            raise KeyboardInterrupt
-
-    grid = {"n_events": (1, 2, 3), "user_reg": 1.0, "item_reg": 0.0, "folds": 2}
-    with pytest.warns(km.errors.ConvergenceWarning, match="Interrupted after 2 of 3 trials"):
-        assert len(km.tune(table[0], callback=interrupt, **grid).trials) == 2
 
 
 def test_wrong_arguments_have_a_sentence(models, table):
