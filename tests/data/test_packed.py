@@ -214,7 +214,7 @@ def test_pages_that_were_used_are_let_go(tmp_path):
     for first, last in view.blocks():
         view.values[view.indptr[first] : view.indptr[last]].sum()
     assert resident() > 3000
-    view.digests()
+    assert table.extent() is not None
     assert resident() < 500
 
 

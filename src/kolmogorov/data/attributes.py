@@ -191,17 +191,14 @@ class Attribute:
     @classmethod
     def from_dict(cls, stored: Any) -> Attribute:
         """Undo `to_dict`; what forms no attribute raises `InvariantError`."""
-        categories, centre = (tuple(stored[name]) for name in ("categories", "centre"))
-        kind, scale, rare = stored["kind"], stored["scale"], stored.get("n_rare", 0)
-        by_category = kind in ("category", "list")
-        if not (by_category or kind in ("number", "boolean")) or not all(isinstance(c, str) for c in categories):
-            raise InvariantError(f"there is no attribute of the kind {str(kind)[:40]!r}")
-        known = np.array([*centre, scale], dtype=np.float64)
-        if len(centre) != (len(categories) if by_category else 1) or not np.isfinite(known).all() or not scale > 0:
-            raise InvariantError("the numbers of an attribute do not belong together")
-        if type(rare) is not int or rare < 0:
-            raise InvariantError("an attribute has a strange number of rare categories")
-        return cls(str(stored["name"]), kind, categories, tuple(map(float, centre)), float(scale), rare)
+        found = cls(**stored | {name: tuple(stored[name]) for name in ("categories", "centre")})
+        kinds = ("category", "list") if found.categories else ("number", "boolean")
+        valid = found.kind in kinds and len(found.centre) == len(found.columns) and found.scale > 0.0
+        valid &= all(isinstance(text, str) for text in (found.name, *found.categories))
+        valid &= bool(np.isfinite(np.array([*found.centre, found.scale], dtype=np.float64)).all())
+        if not valid or type(found.n_rare) is not int or found.n_rare < 0:
+            raise InvariantError("an attribute is not valid")
+        return found
 
 
 def _refuse_ids(name: str, found: Floats) -> None:

@@ -228,7 +228,7 @@ class Observations:
     @cached_property
     def is_binary(self) -> bool:
         """Whether every value is 0 or 1."""
-        return self.rows.is_binary()
+        return all(bool(((values == 0.0) | (values == 1.0)).all()) for values in self.rows.value_blocks())
 
     @property
     def path(self) -> Path | None:
@@ -251,7 +251,10 @@ class Observations:
 
     def extent(self) -> tuple[float, float] | None:
         """Return the smallest and the largest value in [0, 1], or None where there are no entries."""
-        return self.rows.extent()
+        ends = [
+            float(end) for values in self.rows.value_blocks() if values.size for end in (values.min(), values.max())
+        ]
+        return (min(ends), max(ends)) if ends else None
 
     def user_rows(self) -> NDArray[Any]:
         """Return the user's row number of each entry, in the order of `values`."""
@@ -522,15 +525,14 @@ def _refuse_kind(array: NDArray[Any], what: str) -> None:
 # --- what there is to learn -------------------------------------------------------------------------------------------
 
 
-def check_trainable(table: Any, *, only_yes: bool = False) -> None:
-    """Refuse a table, here or in a cluster, without entries, or whose entries are all at one end of the scale.
+def check_trainable(table: Observations, *, only_yes: bool = False) -> None:
+    """Refuse a table without entries, or whose entries are all at one end of the scale.
 
     Every model fits "always yes" to such a table without an error, and its scores on it are perfect. With `only_yes`
     what was not observed counts as a no, and so there is something to learn.
     """
+    check_any(table, "to learn from")
     extent = table.extent()
-    if extent is None:
-        raise nothing_there("to learn from")
     said = (
         "Only {0} is recorded: every observation has the value {1:g}, the {2} of its scale, and so a model would "
         "predict {0} for everything. {3} If the scale goes further, give its end with {4}."
@@ -546,9 +548,9 @@ def check_trainable(table: Any, *, only_yes: bool = False) -> None:
         raise DataError(said.format("no", table.scale.minimum, "minimum", remedy, "minimum= and scaling='minmax'"))
 
 
-def check_any(table: Any, purpose: str) -> None:
+def check_any(table: Observations, purpose: str) -> None:
     """Refuse a table without entries; `purpose` says what they are needed for, as "to evaluate on"."""
-    if table.extent() is None:
+    if not len(table):
         raise nothing_there(purpose)
 
 

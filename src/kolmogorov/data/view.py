@@ -81,29 +81,11 @@ class View:
     def check_intact(self) -> None:
         """Raise where the entries are in a file that has changed its size since it was opened."""
 
-    def extent(self) -> tuple[float, float] | None:
-        """Return the smallest and the largest value, found block by block, or None where there are none."""
-        blocks = [(float(values.min()), float(values.max())) for values in self._value_blocks() if values.size]
-        return (min(low for low, _ in blocks), max(high for _, high in blocks)) if blocks else None
-
-    def is_binary(self) -> bool:
-        """Whether every value is 0 or 1."""
-        return all(bool(((values == 0.0) | (values == 1.0)).all()) for values in self._value_blocks())
-
-    def _value_blocks(self) -> Iterator[Floats]:
+    def value_blocks(self) -> Iterator[Floats]:
+        """Yield the values block by block; those that are only mapped are let go again."""
         for first, last in self.blocks():
             yield self.values[self.indptr[first] : self.indptr[last]]
             self.forget(first, last)
-
-    def digests(self) -> list[bytes]:
-        """Return the SHA-256 of each of the four arrays."""
-        found = [hashlib.sha256(np.ascontiguousarray(self.indptr).data), *(hashlib.sha256() for _ in range(3))]
-        for first, last in self.blocks():
-            part = slice(self.indptr[first], self.indptr[last])
-            for digest, array in zip(found[1:], (self.indices, self.values, self.weights), strict=True):
-                digest.update(np.ascontiguousarray(array[part]).data)
-            self.forget(first, last)
-        return [digest.digest() for digest in found]
 
     def validate(self, n_rows: int, n_partners: int) -> None:
         """Raise `InvariantError` where the arrays do not form observations of so many rows and partners.
@@ -133,9 +115,15 @@ def ends_of(counts: NDArray[Any]) -> NDArray[np.int64]:
 
 
 def fingerprint_of(n_users: int, n_items: int, scale: Scale, rows: View) -> str:
-    """Digest the shape, the scale and the entries by users."""
+    """Digest the shape, the scale and the entries by users, block by block."""
+    found = [hashlib.sha256(np.ascontiguousarray(rows.indptr).data), *(hashlib.sha256() for _ in range(3))]
+    for first, last in rows.blocks():
+        part = slice(rows.indptr[first], rows.indptr[last])
+        for digest, array in zip(found[1:], (rows.indices, rows.values, rows.weights), strict=True):
+            digest.update(np.ascontiguousarray(array[part]).data)
+        rows.forget(first, last)
     text = f"{n_users} {n_items} {scale.signature}"
-    return hashlib.sha256(text.encode() + b"".join(rows.digests())).hexdigest()
+    return hashlib.sha256(text.encode() + b"".join(digest.digest() for digest in found)).hexdigest()
 
 
 def transposed(view: View, n_columns: int) -> View:
