@@ -142,5 +142,5 @@ def test_what_is_unclear_or_wrong_is_said(tmp_path):
         km.read_answers(tmp_path / "absent.csv")
     with pytest.raises(ParameterError, match="ignore goes only with a wide table"):
         km.read_answers(plain, ignore="x")
-    with pytest.raises(TypeError, match="unexpected keyword argument 'scaling'"):
+    with pytest.raises(ParameterError, match="leave out scaling="):
         km.read_answers(plain, scaling="max")

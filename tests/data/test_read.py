@@ -1,8 +1,6 @@
 """Lists and wide tables of any make become entries; broken ones are refused with their line."""
 
-import inspect
 import io
-import json
 import re
 
 import numpy as np
@@ -17,7 +15,6 @@ from pyarrow import compute, ipc, parquet
 import kolmogorov as km
 import naive
 from kolmogorov import Observations, read_ratings
-from kolmogorov.data.told import Reading
 from kolmogorov.data.values import Notation, UnreadableError, numbers_of
 from kolmogorov.errors import DataError, KolmogorovError, ParameterError
 
@@ -277,17 +274,6 @@ def test_cells_of_several_types_are_texts():
         read_ratings(frame.replace({2.5: "x"}))
 
 
-@pytest.mark.parametrize("value", ["rating", "score", "value", "vote", "label", "Rating"])
-@pytest.mark.parametrize(
-    ("user", "item"), [("user_id", "movieId"), ("Customer", "product"), ("respondent", "question")]
-)
-def test_usual_names_in_frames_and_files_alike(tmp_path, user, item, value):
-    frame = pd.DataFrame({value: [4, 5], "when": [7, 8], item: ["a", "b"], user: ["x", "y"]})
-    frame.to_csv(tmp_path / "r.csv", index=False)
-    for found in map(read_ratings, (tmp_path / "r.csv", frame, pa.table(frame))):
-        assert naive.cells(found) == {("x", "a"): 0.8, ("y", "b"): 1.0}
-
-
 def test_several_sources_are_one_table(tmp_path):
     (tmp_path / "a.csv").write_text("user,item,rating\nbo,x,5\n7,y,1\n")
     parquet.write_table(pa.table({"user": ["cy"], "item": ["x"], "rating": [4.0]}), tmp_path / "b.parquet")
@@ -386,23 +372,6 @@ CELLS = st.dictionaries(
 )
 
 
-@settings(max_examples=25)
-@given(CELLS, st.sampled_from([",", ";", "\t"]))
-def test_wide_tables_are_what_their_lists_are(tmp_path_factory, cells, sep):
-    folder = tmp_path_factory.mktemp("wide")
-    users, items = sorted({u for u, _ in cells}), sorted({i for _, i in cells})
-    path = folder / "wide.csv"
-    rows = [[f"u{u}", *(cells.get((u, i), "") for i in items)] for u in users]
-    path.write_text("\n".join(sep.join(row) for row in [["who", *(f"i{i}" for i in items)], *rows]) + "\n")
-    pairs = [(f"u{u}", f"i{i}", float(v)) for (u, i), v in cells.items()]
-    expected = Observations.from_arrays(*zip(*pairs, strict=True), maximum=5)
-    frame = pd.read_csv(path, sep=sep)
-    for source in (path, frame, frame.set_index("who"), pl.from_pandas(frame), pa.table(frame)):
-        found = read_ratings(source, wide=True, maximum=5)
-        assert (found.fingerprint(), found.users) == (expected.fingerprint(), expected.users)
-    assert km.pack(path, folder / "t", wide=True, maximum=5).fingerprint() == expected.fingerprint()
-
-
 @given(
     st.lists(st.text() | st.sampled_from(["yes", "NO", "1,5", "1.5", "2,000", "+", "١", "1e5", "infinity"]), min_size=1)
 )
@@ -483,35 +452,3 @@ def test_titles_beside_ids_are_used(form, tmp_path):
     # Titles that are given go before those that were found.
     other = read_ratings(given, titles={10: "Alien (1979)"})
     assert other.items.labels.tolist() == ["Alien (1979)", "Heat", "30"]
-
-
-def test_parts_of_a_table_know_where_it_came_from(read):
-    found = read(rated("1", "2", "5"))
-    for part in (*found.split(0.4, random_state=0), found.with_titles(items={"tea": "Tea"})):
-        assert part.source is found.source
-    assert Observations.from_arrays([1], [2], [1]).source is None
-
-
-def test_options_are_those_of_reading_and_unknown_ones_are_named():
-    shown = {name: p.default for name, p in inspect.signature(read_ratings).parameters.items() if name != "source"}
-    known = {name: p.default for name, p in inspect.signature(Reading).parameters.items() if name != "known"}
-    assert shown == known
-    empty = np.empty((0, 0))
-    takers = [read_ratings, Observations.from_dense, lambda x, **o: km.pack(x, "out", **o)]
-    for take in (*takers, lambda x, **options: Observations.from_arrays(x, x, x, **options)):
-        with pytest.raises(TypeError, match="maxium"):
-            take(empty, maxium=5)
-    with pytest.raises(TypeError, match="wide"):
-        Observations.from_arrays([1], [1], [1], wide=True)
-
-
-def test_options_are_kept_as_plain_values():
-    told = Reading(
-        user="who", value=2, map={True: 1, "No": 0}, missing=["NA", 9], maximum=1, titles={1: "x"}, header=False
-    )
-    kept = json.loads(json.dumps(told.to_dict()))
-    assert (kept["map"], kept["missing"]) == ({"true": 1.0, "no": 0.0}, ["NA", "9"])
-    again = Reading(**kept)
-    assert again.to_dict() == kept
-    assert again.missing == told.missing
-    assert Reading().to_dict() == {}

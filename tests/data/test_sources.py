@@ -14,7 +14,6 @@ import textwrap
 import zipfile
 
 import numpy as np
-import polars as pl
 import pyarrow as pa
 import pytest
 from pyarrow import ipc, parquet
@@ -70,12 +69,6 @@ def piped(monkeypatch, content):
         buffer = io.BufferedReader(OnceOnly(content))
 
     monkeypatch.setattr("sys.stdin", Stdin)
-
-
-def test_no_line_of_standard_input_is_lost_behind_its_header(monkeypatch):
-    lines = [f"u{k},tea,{k % 5 + 1}" for k in range(5_000)]
-    piped(monkeypatch, "\n".join(["user,item,rating", *lines]).encode())
-    assert len(read_ratings("-")) == len(lines)
 
 
 # --- lines and bytes ------------------------------------------------------------------------------------------------
@@ -197,12 +190,6 @@ def test_names_in_an_archive_are_escaped(write):
         read_ratings(write(empty.getvalue(), "none.zip"))
 
 
-@pytest.mark.parametrize("tail", [b"garbage", b"\x1f\x8b"])
-def test_garbage_behind_a_gzip_file_is_an_error(write, tail):
-    with pytest.raises(DataError, match="cannot be"):
-        read_ratings(write(gzip.compress(b"1,2,3\n") + tail))
-
-
 class Cursor:
     def fetchmany(self, size=0):
         raise AssertionError("a cursor is not read")
@@ -284,15 +271,6 @@ def test_a_stream_is_never_there_as_a_whole():
     for number, columns in enumerate(source.batches([0, 2])):
         assert made == list(range(number + 1))
         assert [column.to_pylist() for column in columns] == [[number], [1.0]]
-
-
-def test_a_relation_of_duckdb_and_lazy_frames(tmp_path):
-    expected = {("ann", "1"): 0.0, ("bo", "1"): 0.5, ("bo", "3"): 1.0, ("cy", "3"): 0.2}
-    assert naive.cells(read_ratings(pl.LazyFrame(COLUMNS).filter(pl.col("value") >= 0))) == expected
-    duckdb = pytest.importorskip("duckdb", reason="duckdb is not installed")
-    with duckdb.connect(str(tmp_path / "ratings.duckdb")) as database:
-        database.from_arrow(pa.table(COLUMNS)).create("ratings")
-        assert naive.cells(read_ratings(database.sql("from ratings"))) == expected
 
 
 @pytest.mark.parametrize("role", ["user", "value"])

@@ -131,11 +131,6 @@ def test_titles_change_nothing_but_what_is_shown(tmp_path, ratings):
     assert "title" not in plain.recommend(1, n=1)
 
 
-def test_a_model_of_draws_can_be_given_titles(ratings):
-    model = km.BayesianKolmogorovModel(2, n_chains=1, burn_in=1, n_samples=2, random_state=0).fit(ratings)
-    assert model.with_titles(items=TITLES).similar_items(7, n=1)["title"].tolist()[0] in TITLES.values()
-
-
 def test_titles_of_packed_tables(tmp_path, ratings):
     frame = pd.DataFrame(dict(zip(["user", "item", "value"], ENTRIES, strict=True)))
     packed = km.pack(frame, tmp_path / "packed")
@@ -157,13 +152,6 @@ def test_hostile_titles_are_text(tmp_path, ratings):
     assert labels(titled)["50"] == HOSTILE == km.load(tmp_path / "m.npz").items_.name(1)
     model.report(tmp_path / "r.html")
     assert "<script>alert(1)" not in (tmp_path / "r.html").read_text()
-
-
-def test_movielens_itself(data_directory):
-    folder = data_directory / "ml-100k"
-    found = read_ratings(folder / "u.data", maximum=5, titles=folder / "u.item")
-    lines = (folder / "u.item").read_text(encoding="latin-1").splitlines()
-    assert found.items.labels.tolist() == [line.split("|")[1].strip() for line in lines if line]
 
 
 @pytest.mark.parametrize("lie", TITLE_LIES)

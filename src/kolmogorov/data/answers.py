@@ -15,48 +15,30 @@ from kolmogorov.data.sources import sources_of
 from kolmogorov.data.told import Reading
 from kolmogorov.data.values import Coder, UnreadableError, looks_like_number, numbers_of
 from kolmogorov.data.vocabulary import IdColumn, Vocabulary
-from kolmogorov.errors import DataError
+from kolmogorov.errors import DataError, ParameterError
 
 #: Different words that a question may be answered with.
 MOST_ANSWERS = 256
+#: Options of ratings that say nothing of answers.
+_IDLE = {"weight", "implicit", "map", "scaling", "scale", "duplicates", "titles"}
 
 
-def read_answers(
-    source: Any,
-    *,
-    user: str | int | None = None,
-    item: str | int | None = None,
-    value: str | int | None = None,
-    sep: str = "auto",
-    header: bool | str = "auto",
-    wide: bool = False,
-    keep: Any = None,
-    ignore: Any = (),
-    missing: Any = (),
-    several: str | None = None,
-    minimum: float | None = None,
-    maximum: float | None = None,
-    encoding: str = "auto",
-) -> Observations:
+def read_answers(source: Any, *, several: str | None = None, **options: Any) -> Observations:
     """Read files, or other sources, of (user, question, answer) records, where each question is on a scale of its own.
 
     A question that is answered with numbers, with yes and no, or in a column of ordered categories, is one item, on its
     own scale from 0 to 1. One that is answered with other words, which have no order, is an item for each answer:
     ``colour = red`` is 1 for those who say red, 0 for those who say something else, unknown of those who say nothing.
 
-    Options are those of `read_ratings`, and:
-
     Parameters
     ----------
     source : path, data frame or Arrow stream, or several of them
         A list without usual names needs its columns named, or ``header=False``.
-    missing : str, number, or several of them
-        What stands for a missing answer, beside nothing.
     several : str, optional
         What separates several answers in one cell, as in ``Python;SQL``: each is an item of yes and no.
-    minimum, maximum : float, optional
-        Ends of the scale of all questions with numbers beyond 0 to 1. By default each has its own, as `read_ratings`
-        would find it.
+    **options
+        Those of `read_ratings` that say how a file is laid out and written. `minimum` and `maximum` are the ends of all
+        questions with numbers beyond 0 to 1; by default each has its own, as `read_ratings` would find it.
 
     Examples
     --------
@@ -69,13 +51,14 @@ def read_answers(
     >>> answers.to_frame("pandas").query("user == 'ann'")["value"].tolist()
     [0.0, 1.0, 0.75, 0.0]
     """
-    given = dict(locals())
-    told = Reading(**{name: given[name] for name in given if name not in ("source", "several")})
+    if idle := sorted(_IDLE & options.keys()):
+        raise ParameterError(f"Answers have no {idle[0]}; leave out {idle[0]}=.")
+    told = Reading(**options)
     users, questions = (IdColumn(what, told.missing) for what in ("user", "item"))
     gone = ["", *told.missing]
     # Of each question who answered it, with what, and the order of its answers where they have one.
     asked: defaultdict[str, tuple[list[Any], list[Any], dict[str, float]]] = defaultdict(lambda: ([], [], {}))
-    for table in sources_of(source, sep=sep, encoding=encoding):
+    for table in sources_of(source, sep=told.sep, encoding=told.encoding):
         found = records_of(table, told, users, questions)
         if found.guessed and table.named:
             shown = ", ".join(map(repr, found.about["columns"].values()))
@@ -85,9 +68,9 @@ def read_answers(
             )
         names = list(questions.texts)
         for number in np.unique(found.items[found.items >= 0]).tolist():
-            column = found.columns[found.items.tolist().index(number) if wide else 0]
+            column = found.columns[found.items.tolist().index(number) if told.wide else 0]
             texts, codes = column.said()
-            known = ~np.isin(texts, gone)[codes] & (found.users >= 0) & (wide or found.items == number)
+            known = ~np.isin(texts, gone)[codes] & (found.users >= 0) & (told.wide or found.items == number)
             who, said, order = asked[names[number]]
             who.append(found.users[known])
             said.append(texts[codes[known]])

@@ -136,10 +136,8 @@ def read_as_told(source: Any, told: Reading) -> Observations:
     names = None if told.titles is None else titles_of(told.titles)
     found = _gathered(sources_of(source, sep=told.sep, encoding=told.encoding), told)
     scale, called = found.scale, source if isinstance(source, (str, os.PathLike)) else "ratings"
-    if told.maximum is None and told.scale == "table" and scale.minimum == 0.0:
-        notice(f"{called}: maximum taken as {scale.maximum:g}, so {scale}")
-    elif told.maximum is None and told.scale == "table":
-        notice(f"{called}: the scale reaches from {scale.minimum:g} to {scale.maximum:g}, so {scale}")
+    if told.maximum is None and told.scale == "table":
+        notice(f"{called}: the scale is taken to reach from {scale.minimum:g} to {scale.maximum:g}, so {scale}")
     return found.with_titles(items=names)
 
 

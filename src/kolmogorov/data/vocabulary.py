@@ -210,16 +210,14 @@ class Vocabulary:
 
     def parse(self, text: str) -> str:
         """Read what was typed: an id, or the title of one."""
-        if text in self._row_of or self.labels is None:
-            return text
-        found = self.titled(text)
+        found = [text] if text in self._row_of else self.titled(text)
         if len(found) > 1:
             raise UnknownIdError(f"Several ids have the title {text!r}: {', '.join(found)}. Give the id.")
         return found[0] if found else text
 
     def titled(self, title: str) -> list[str]:
         """Return the ids that have a title."""
-        return [self.ids.item(row) for row in self._rows_titled.get(title, ())]
+        return [] if self.labels is None else self.ids[self.labels == title].tolist()
 
     def translate(self, other: Vocabulary) -> Rows:
         """Return this vocabulary's row number of each id of another, -1 where it has none."""
@@ -272,13 +270,6 @@ class Vocabulary:
         if len(set(ids)) != len(ids):
             raise ValueError(f"the ids of the {side} are not distinct")
         return cls(ids, _texts_of(f"{side}_labels", arrays) if f"{side}_labels_ends" in arrays else None)
-
-    @cached_property
-    def _rows_titled(self) -> dict[str, list[int]]:
-        found: dict[str, list[int]] = {}
-        for row, label in enumerate(() if self.labels is None else self.labels.tolist()):
-            found.setdefault(label, []).append(row)
-        return found
 
     @cached_property
     def _row_of(self) -> dict[str, int]:
