@@ -287,7 +287,10 @@ def tilt(points, means, out):
     """
     size = points.size
     first, span = points[0], points[size - 1] - points[0]
-    steepest, parts = _STEEPEST * span / np.diff(points).min(), np.empty(size)
+    nearest, parts = span, np.empty(size)
+    for k in range(1, size):
+        nearest = min(nearest, points[k] - points[k - 1])
+    steepest = _STEEPEST * span / nearest
     for n in range(means.size):
         wanted = (means[n] - first) / span
         if wanted <= _NEAR or wanted >= 1.0 - _NEAR:
@@ -315,7 +318,8 @@ def tilt(points, means, out):
             spread = square / total - mean * mean
             step = missing / spread if spread > 0.0 else 0.0
             slope = slope + step if low < slope + step < high and step != 0.0 else 0.5 * (low + high)
-        out[n] = parts / total
+        for k in range(size):
+            out[n, k] = parts[k] / total
 
 
 # Thresholds come through divisions.

@@ -64,7 +64,9 @@ def solved(
             gram, moment = partners.equations(before, first, last, 0.0, nothing)
             pull += (np.einsum("nde,ne->nd", gram, own) - moment) * (before.counts[first:last, None] > 0)
         gram, moment = partners.equations(view, first, last, 0.0, nothing)
-        return gram + strength, moment + pull
+        gram += strength
+        moment += pull
+        return gram, moment
 
     with one_blas_thread(), Threads(n_jobs) as dealer:
         return solved_rows(solver, equations, start, seeds, dealer, view.indptr)[0]
