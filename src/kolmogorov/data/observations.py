@@ -26,6 +26,7 @@ from kolmogorov.data.packed import PackedTable, open_table, packed_subset
 from kolmogorov.data.scale import Place, Scale, Terms
 from kolmogorov.data.sources import columns_of, is_table
 from kolmogorov.data.told import Provenance
+from kolmogorov.data.values import Notation, UnreadableError, numbers_of
 from kolmogorov.data.view import View, duplicate, fingerprint_of, nothing_there, sorted_view, transposed
 from kolmogorov.data.vocabulary import Vocabulary, in_array, one_dimensional
 from kolmogorov.errors import DataError
@@ -448,22 +449,20 @@ def _reopened(path: Path, fingerprint: str, names: dict[str, Any]) -> Observatio
 
 
 def numbers_in(raw: Any, what: str, place: Place) -> Floats:
-    """Return a one-dimensional array of numbers; a cell that is none is named."""
+    """Return a one-dimensional array of numbers, or of texts that are numbers or yes and no."""
     array = one_dimensional(raw, f"The {what}s")
     _refuse_kind(array, f"The {what}s")
+    cells = array.tolist()
+    if any(isinstance(cell, str) for cell in cells):
+        try:
+            return numbers_of([str(cell) for cell in cells], Notation()).numbers
+        except UnreadableError as error:
+            raise DataError(f"{place(error.at)}: {what} {error.complaint}") from None
     try:
         return array.astype(np.float64, copy=False)
     except (TypeError, ValueError):
-        at, cell = next((at, cell) for at, cell in enumerate(array.tolist()) if not _is_number(cell))
-        raise DataError(f"{place(at)}: {what} must be a number, got {cell!r}.") from None
-
-
-def _is_number(cell: Any) -> bool:
-    try:
-        float(cell)
-    except (TypeError, ValueError):
-        return cell is None
-    return True
+        at = next((at for at, cell in enumerate(cells) if cell is not None and not hasattr(cell, "__float__")), 0)
+        raise DataError(f"{place(at)}: {what} must be a number, got {cells[at]!r}.") from None
 
 
 def dense_of(raw: Any) -> Floats:
