@@ -40,9 +40,6 @@ _LARGEST_SUM = 1e100
 _THOROUGH = {"exact_up_to": 24, "n_starts": 100}
 
 
-# --- problems and answers ---------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, eq=False)
 class BinaryQP:
     """Minimise x^T gram x - 2 x^T moment + offset over x in {0,1}^D.
@@ -51,9 +48,6 @@ class BinaryQP:
     ----------
     gram : array-like or sparse matrix of shape (D, D)
         Real and symmetric, definite or not. D is at most 10,000, and entries are at most 1e100 / D^2.
-    moment : array-like of shape (D,)
-    offset : float
-        A constant, for problems that come with one.
 
     Examples
     --------
@@ -114,24 +108,16 @@ class Solution:
 
     Attributes
     ----------
-    x : ndarray of shape (D,)
-    value : float
-        The problem's value at `x`.
     lower_bound : float or None
         No point has a value below this, where the solver can tell.
-    status : Status
-    seconds : float
     iterations : int or None
         Those of the method; points, descents or boxes where it looks at such.
     n_evd, n_lanczos : int or None
-        Eigendecompositions that the method made, those of line searches included: full ones, and Lanczos runs. The one
-        from which `lower_bound` and `gradient_norm` are taken at the end is not among them.
+        Eigendecompositions that the method made, those of line searches included: full ones, and Lanczos runs.
     gradient_norm : float or None
-        Norm of the dual's gradient at the end, from a full EVD.
+        Norm of the dual's gradient at the end, from a full EVD that is not counted.
     phases : dict or None
         Iterations of the enhanced gradient descent in its phases I-A, I-B, II-A, II-B.
-    dual : ndarray of shape (D + 1,) or None
-        Final dual variables.
     trace, dual_trace : ndarray or None
         With the option ``trace=True``: the dual value and the dual point at the start and after every iteration.
     """
@@ -150,11 +136,6 @@ class Solution:
     trace: Floats | None = None
     dual_trace: Floats | None = None
 
-    @property
-    def gap(self) -> float | None:
-        """Value minus lower bound, where there is a bound."""
-        return None if self.lower_bound is None else self.value - self.lower_bound
-
 
 def _numbers(values: Any, name: str, ndim: int) -> Floats:
     """Return an array as float64, or say what is wrong with it."""
@@ -171,9 +152,6 @@ def _numbers(values: Any, name: str, ndim: int) -> Floats:
         found = "" if array is None or array.ndim == ndim else f", got one of {array.ndim}"
         raise DataError(f"'{name}' must be an array of finite real numbers with {ndim} dimension(s){found}.")
     return array
-
-
-# --- solving ----------------------------------------------------------------------------------------------------------
 
 
 def solve(
@@ -198,7 +176,6 @@ def solve(
     start : array-like of shape (D,), optional
         A point for the solvers that start from one.
     random_state : int, Generator or None
-        Seed of the solvers that draw random numbers.
     **options
         Of the solver.
 
@@ -230,10 +207,9 @@ def solve_many(
     ----------
     S : array-like of shape (D, D) or (n, D, D)
         One matrix for all problems, or one for each.
-    v : array-like of shape (n, D)
+    v, start : array-like of shape (n, D)
     solver, random_state, **options
         As for `solve`, the same for all problems.
-    start : array-like of shape (n, D), optional
 
     Returns
     -------
@@ -291,9 +267,6 @@ def _solution(problem: BinaryQP, x: Floats, known: Known, seconds: float) -> Sol
         bound = value - problem.offset - 2.0**-50 * (2.0 * np.abs(problem.moment).sum() + np.abs(problem.gram).sum())
     status = Status.ITERATION_LIMIT if not ended else Status.OPTIMAL if proved else Status.FEASIBLE
     return Solution(x, value, None if bound is None else bound + problem.offset, status, seconds, **own)
-
-
-# --- problems from elsewhere ------------------------------------------------------------------------------------------
 
 
 def read(path: str | os.PathLike[str]) -> BinaryQP:

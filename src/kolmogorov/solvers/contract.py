@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import fields
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,8 +16,8 @@ from kolmogorov.errors import SolverMismatchError
 #: an entry for every row.
 Known = dict[str, Any]
 
-#: Solvers that take any number of variables.
-_UNLIMITED = {"simplex": "pairwise", "binary": "local_search", "box": "coordinate", "ridge": "cholesky"}
+#: The solver of each family that takes any number of variables.
+UNLIMITED = {"simplex": "pairwise", "binary": "local_search", "box": "coordinate", "ridge": "cholesky"}
 #: What options must be, by their names: an option of one name is the same in every solver.
 _RULES: dict[str, must.Requirement] = {
     **dict.fromkeys(("n_starts", "n_draws", "max_iter"), must.integer(1, must.MOST_ROUNDS)),
@@ -78,13 +77,8 @@ class RowSolver(ABC):
         if self.max_variables is not None and size > self.max_variables:
             raise SolverMismatchError(
                 f"Solver '{self.name}' handles at most {self.max_variables} variables, this problem has {size}. "
-                f"Use a solver without that limit, for example '{self.unlimited}'."
+                f"Use a solver without that limit, for example '{UNLIMITED[self.family]}'."
             )
-
-    @property
-    def unlimited(self) -> str:
-        """Name of a solver of this family that takes any size."""
-        return _UNLIMITED[self.family]
 
     def row_cost(self, size: int) -> int:
         """Return the cost of a problem of this size; shares of rows are cut by it."""
@@ -93,8 +87,3 @@ class RowSolver(ABC):
     def options(self) -> dict[str, Any]:
         """Return the options as a dictionary from which `resolve` makes the same solver again."""
         return dict(vars(self))
-
-    @classmethod
-    def option_names(cls) -> list[str]:
-        """Return the names of the options."""
-        return [field.name for field in fields(cls)]  # type: ignore[arg-type]

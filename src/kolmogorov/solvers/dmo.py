@@ -17,24 +17,20 @@ from kolmogorov.solvers.stopping import stop_cell
 
 
 @kernel
-def reduce_box(gram, moment, low, high, incumbent):
+def reduce_box(up, down, rising, falling, low, high, incumbent):
     """Fix every bit one of whose values pushes the bound above the incumbent; tell if the box may hold a better point.
 
-    The bound of the box [low, high] is f+(low) - f-(high).
+    The bound of the box [low, high] is f+(low) - f-(high). `up` and `down` are S+ and S-, `rising` and `falling` what a
+    bit adds to f+ and f- alone.
     """
-    size = moment.size
+    size = low.size
     plus = minus = 0.0
     for d in range(size):
-        if low[d] > 0.0:
-            plus += 2.0 * max(-moment[d], 0.0)
-            for e in range(size):
-                if low[e] > 0.0:
-                    plus += max(gram[d, e], 0.0)
-        if high[d] > 0.0:
-            minus += 2.0 * max(moment[d], 0.0)
-            for e in range(size):
-                if high[e] > 0.0:
-                    minus += max(-gram[d, e], 0.0)
+        for e in range(d):
+            plus += 2.0 * low[d] * low[e] * up[d, e]
+            minus += 2.0 * high[d] * high[e] * down[d, e]
+        plus += low[d] * rising[d]
+        minus += high[d] * falling[d]
     changed = True
     while changed:
         if plus - minus >= incumbent:
@@ -43,14 +39,11 @@ def reduce_box(gram, moment, low, high, incumbent):
         for d in range(size):
             if low[d] == high[d]:
                 continue
-            rise = 2.0 * max(-moment[d], 0.0) + max(gram[d, d], 0.0)
-            fall = 2.0 * max(moment[d], 0.0) + max(-gram[d, d], 0.0)
+            rise, fall = rising[d], falling[d]
             for e in range(size):
                 if e != d:
-                    if low[e] > 0.0:
-                        rise += 2.0 * max(gram[d, e], 0.0)
-                    if high[e] > 0.0:
-                        fall += 2.0 * max(-gram[d, e], 0.0)
+                    rise += 2.0 * low[e] * up[d, e]
+                    fall += 2.0 * high[e] * down[d, e]
             if plus + rise - minus >= incumbent:
                 high[d] = 0.0
                 minus -= fall
@@ -69,6 +62,9 @@ def branch_reduce_bound(gram, moment, max_nodes, stop, x):
     Boxes are taken depth first. Both corners of a box are tried as incumbents.
     """
     size = moment.size
+    up, down = np.maximum(gram, 0.0), np.maximum(-gram, 0.0)
+    rising = np.diag(up) - 2.0 * np.minimum(moment, 0.0)
+    falling = np.diag(down) + 2.0 * np.maximum(moment, 0.0)
     lows = np.zeros((size + 2, size))
     highs = np.ones((size + 2, size))
     x[:] = 0.0
@@ -77,7 +73,7 @@ def branch_reduce_bound(gram, moment, max_nodes, stop, x):
         depth -= 1
         low, high = lows[depth].copy(), highs[depth].copy()
         nodes += 1
-        if not reduce_box(gram, moment, low, high, best):
+        if not reduce_box(up, down, rising, falling, low, high, best):
             continue
         for corner in (low, high):
             here = value(gram, moment, corner)
@@ -87,12 +83,12 @@ def branch_reduce_bound(gram, moment, max_nodes, stop, x):
         branch, weight = -1, -1.0
         for d in range(size):
             if low[d] != high[d]:
-                size_of_d = abs(gram[d, d] - 2.0 * moment[d])
+                here = abs(gram[d, d] - 2.0 * moment[d])
                 for e in range(size):
                     if e != d and low[e] != high[e]:
-                        size_of_d += abs(gram[d, e])
-                if size_of_d > weight:
-                    branch, weight = d, size_of_d
+                        here += abs(gram[d, e])
+                if here > weight:
+                    branch, weight = d, here
         if branch < 0:
             continue
         # A box splits into two; the later one in the stack is looked at first.

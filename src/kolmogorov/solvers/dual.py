@@ -8,15 +8,15 @@ X* to signs. In code u is `dual`, because u is a user.
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections import namedtuple
 from dataclasses import dataclass
-from typing import Any, NamedTuple
 
 import numpy as np
 
 from kolmogorov._support.jit import kernel
 from kolmogorov._support.typing import Floats, Seeds
 from kolmogorov.solvers.contract import Known, RowSolver
-from kolmogorov.solvers.rounding import lift
+from kolmogorov.solvers.rounding import best_rounding, lift
 
 PHASES = ("I-A", "I-B", "II-A", "II-B")
 # Times that a line search halves its step at most; then rounding is all that is left.
@@ -25,18 +25,8 @@ HALVINGS = 60
 FARTHEST = 1e120
 
 
-class Results(NamedTuple):
-    """Where the methods write, a row for each problem, by the names of `Solution`; traces may have no columns."""
-
-    x: Any
-    iterations: Any
-    n_evd: Any
-    n_lanczos: Any
-    converged: Any
-    phases: Any
-    dual: Any
-    trace: Any
-    dual_trace: Any
+#: Where methods write, a row for each problem, by the names of `Solution`; without a trace it has no columns.
+Results = namedtuple("Results", "x iterations n_evd n_lanczos converged phases dual trace dual_trace")
 
 
 @kernel
@@ -70,18 +60,17 @@ def dual_gradient(gamma, values, vectors, out):
 
 
 @kernel
-def projection_factor(gamma, values, vectors):
-    """Return L = V+ sqrt(gamma max(l, 0)), so that X* = L L^T."""
+def round_dual(lifted, gamma, values, vectors, n_draws, state, stop, x):
+    """Round X* = L L^T with L = V+ sqrt(gamma max(l, 0)) by Algorithm 3, and write the point to `x`."""
     n = vectors.shape[0]
-    rank = np.sum(values > 0.0)
-    factor = np.empty((n, rank))
+    factor = np.empty((n, np.sum(values > 0.0)))
     column = 0
     for k in range(values.size):
         if values[k] > 0.0:
             for i in range(n):
                 factor[i, column] = vectors[i, k] * np.sqrt(gamma * values[k])
             column += 1
-    return factor
+    best_rounding(lifted, factor, n_draws, state, stop, x)
 
 
 @kernel
@@ -97,8 +86,7 @@ def record(out, row, h):
 def certify_duals(gram, moment, gamma, duals, bounds, norms):
     """Write a lower bound of every row's value, and the norm of its dual's gradient, from a full EVD at its dual point.
 
-    Over signs s^T A s >= -sum(dual) - n * l_max(C), at any dual point. These say how good a result is. They are no part
-    of a method, so that they are neither counted nor timed.
+    Over signs s^T A s >= -sum(dual) - n * l_max(C), at any dual point.
     """
     n = moment.shape[1] + 1
     lifted = np.empty((n, n))

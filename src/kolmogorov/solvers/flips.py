@@ -98,13 +98,7 @@ def multi_start(gram, moment, start, seeds, n_starts, stop, x):
 
 @dataclass(frozen=True)
 class LocalSearch(RowSolver):
-    """Multi-start 1- and 2-flip descent: no proof, any size, never worse than its start.
-
-    Parameters
-    ----------
-    n_starts : int
-        Descents per problem: from the given start, from zero, and from random points.
-    """
+    """Descend `n_starts` times by one and two flips: no proof, any size, never worse than its start."""
 
     n_starts: int = 8
 
@@ -119,15 +113,9 @@ class LocalSearch(RowSolver):
 
 @dataclass(frozen=True)
 class Auto(LocalSearch):
-    """`exhaustive` up to some number of variables, `local_search` above.
+    """`exhaustive` up to `exact_up_to` variables, `local_search` with `n_starts` descents above.
 
-    Parameters
-    ----------
-    n_starts : int
-        Descents per problem where local search is used. A fit meets each item again in every sweep and starts from
-        where the last one ended, so few are enough.
-    exact_up_to : int
-        Up to this many variables all points are looked at.
+    A fit meets each item again in every sweep and starts from where the last one ended, so few descents are enough.
     """
 
     exact_up_to: int = EXACT_LIMIT

@@ -8,8 +8,9 @@ to II-A. Section IV's accelerations are options: the first step (IV-A), and Ritz
 
 from __future__ import annotations
 
+from collections import namedtuple
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 
@@ -23,12 +24,12 @@ from kolmogorov.solvers.dual import (
     Results,
     dual_gradient,
     dual_value,
-    projection_factor,
     record,
+    round_dual,
     shifted,
 )
 from kolmogorov.solvers.lanczos import ritz_pairs
-from kolmogorov.solvers.rounding import best_rounding, lift
+from kolmogorov.solvers.rounding import lift
 from kolmogorov.solvers.stopping import stop_cell
 
 # Columns of `phases`.
@@ -37,21 +38,10 @@ I_A, I_B, II_A, II_B = 0, 1, 2, 3
 SHORTEST = 2.0**-HALVINGS
 
 
-class Descent(NamedTuple):
-    """How a descent goes: the options of `EnhancedGradientDescent`, and which of the two it is."""
-
-    gamma: float
-    tol: float
-    max_iter: int
-    step: float
-    shrink: float
-    armijo: float
-    screened: bool
-    initial_step: bool
-    a: float
-    reorthogonalised: bool
-    enhanced: bool
-    lanczos: bool
+#: How a descent goes, for kernels: options of `EnhancedGradientDescent`, and which of the two it is.
+Descent = namedtuple(
+    "Descent", "gamma tol max_iter step shrink armijo screened initial_step a reorthogonalised enhanced lanczos"
+)
 
 
 @kernel
@@ -59,10 +49,7 @@ def evaluate(lifted, dual, how, start, own_values, own_vectors, out, row):
     """Return h, the eigenpairs that matter, and the phase at one dual point; `own_...` are the eigenpairs of -A."""
     n = dual.size
     if how.enhanced:
-        equal = True
-        for i in range(1, n):
-            equal = equal and dual[i] == dual[0]
-        if equal:
+        if np.all(dual == dual[0]):
             values = own_values - dual[0]
             phase = I_B if values[n - 1] > 0.0 else I_A
             return dual_value(dual, how.gamma, values), values, own_vectors, phase
@@ -88,16 +75,8 @@ def least_value(dual, gamma, values, vectors, gradient, t):
     max(l, 0)^2 is convex; here the basis are the eigenvectors at `dual`.
     """
     # How the Rayleigh quotient of every eigenvector grows along -gradient.
-    quotients = np.zeros(values.size)
-    for i in range(gradient.size):
-        for k in range(values.size):
-            quotients[k] += gradient[i] * vectors[i, k] * vectors[i, k]
-    total = np.sum(dual) - t * np.sum(gradient)
-    for k in range(values.size):
-        at = values[k] + t * quotients[k]
-        if at > 0.0:
-            total += 0.5 * gamma * at * at
-    return total
+    quotients = np.dot(gradient, vectors * vectors)
+    return dual_value(dual - t * gradient, gamma, values + t * quotients)
 
 
 @kernel
@@ -167,15 +146,12 @@ def gradient_batch(gram, moment, seeds, how, n_draws, stop, out):
         state = fill_normal(seeds[row], start)
         start /= np.sqrt(np.sum(start * start))
         values, vectors = descend(lifted, how, start, stop, out, row)
-        best_rounding(lifted, projection_factor(how.gamma, values, vectors), n_draws, state, stop, out.x[row])
+        round_dual(lifted, how.gamma, values, vectors, n_draws, state, stop, out.x[row])
 
 
 @dataclass(frozen=True)
 class GradientDescent(DualSolver):
     """Algorithm 1: gradient descent on h_gamma, then Gaussian rounding.
-
-    The paper prints neither its first step nor its Armijo constants; these are the textbook's (unit first step, halved
-    until the decrease is 0.3 of what the slope promises).
 
     Parameters
     ----------
@@ -185,9 +161,9 @@ class GradientDescent(DualSolver):
         Gaussian draws rounded to signs; the best is kept.
     tol : float
         Stop when a step is shorter than this.
-    max_iter : int
     step, shrink, armijo : float
-        First trial step, its reduction, and the share of the promised decrease that is asked for.
+        First trial step, its reduction, and the share of the promised decrease that is asked for. The paper prints
+        none of them; these are the textbook's.
     initial_dual : float
         u_0: every dual variable's value at the start. The larger, the longer the descent runs through points at which
         C has no positive eigenvalue, where `enhanced_gd` makes no EVD and `gd` makes one for each.

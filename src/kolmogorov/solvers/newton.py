@@ -20,11 +20,11 @@ from kolmogorov.solvers.dual import (
     Results,
     dual_gradient,
     dual_value,
-    projection_factor,
     record,
+    round_dual,
     shifted,
 )
-from kolmogorov.solvers.rounding import best_rounding, lift
+from kolmogorov.solvers.rounding import lift
 from kolmogorov.solvers.stopping import stop_cell
 
 # Stiffness, gamma times the size of A, above which the method comes to its problem by way of easier ones, and that of
@@ -118,20 +118,13 @@ def newton_dual(lifted, gamma, tol, max_iter, stop, out, row):
         direction = newton_direction(gamma, values, vectors, gradient, max(min(0.1, 0.1 * norm), 1e-6))
         slope = np.sum(gradient * direction)
         # Not a direction of descent, or not a number.
-        steepest = not slope < 0.0 or not np.all(np.isfinite(direction))
-        moved = False
-        while not moved:
-            if steepest:
-                direction = -gradient
-                slope = -norm * norm
-            t = 1.0
-            for _ in range(HALVINGS):
-                if stop[0]:
-                    break
-                trial = dual + t * direction
-                if not np.max(np.abs(trial)) <= FARTHEST:
-                    t *= 0.5
-                    continue
+        if not slope < 0.0 or not np.all(np.isfinite(direction)):
+            direction = -gradient
+            slope = -norm * norm
+        moved, t = False, 1.0
+        for _ in range(HALVINGS):
+            trial = dual + t * direction
+            if np.max(np.abs(trial)) <= FARTHEST and not stop[0]:
                 values_new, vectors_new = np.linalg.eigh(shifted(lifted, trial))
                 out.n_evd[row] += 1
                 h_new = dual_value(trial, gamma, values_new)
@@ -139,13 +132,10 @@ def newton_dual(lifted, gamma, tol, max_iter, stop, out, row):
                 norm_new = np.sqrt(np.sum(gradient_new * gradient_new))
                 # Near the end h no longer changes within rounding; then the gradient decides.
                 flat = abs(t * slope) <= 1e-13 * (1.0 + abs(h))
-                if h_new <= h + 1e-4 * t * slope or (flat and norm_new < norm):
-                    moved = True
+                moved = h_new <= h + 1e-4 * t * slope or (flat and norm_new < norm)
+                if moved:
                     break
-                t *= 0.5
-            if steepest:
-                break
-            steepest = True
+            t *= 0.5
         out.iterations[row] += 1
         if not moved:
             break
@@ -172,19 +162,14 @@ def newton_batch(gram, moment, seeds, gamma, tol, max_iter, n_draws, stop, out):
                 newton_dual(lifted, here, 1e-2, 50, stop, out, row)
                 here *= 10.0
         values, vectors = newton_dual(lifted, gamma, tol, max_iter, stop, out, row)
-        best_rounding(lifted, projection_factor(gamma, values, vectors), n_draws, seeds[row], stop, out.x[row])
+        round_dual(lifted, gamma, values, vectors, n_draws, seeds[row], stop, out.x[row])
 
 
 @dataclass(frozen=True)
 class Newton(DualSolver):
-    """Newton's method on h_gamma, then Gaussian rounding: some eight iterations to a gradient norm of 1e-8.
+    """Newton's method on h_gamma, then Gaussian rounding: some eight iterations to a gradient norm of `tol`.
 
-    Parameters
-    ----------
-    gamma, n_draws, max_iter, trace
-        As in `gd`.
-    tol : float
-        Norm of the gradient at which to stop.
+    The other options are those of `gd`.
     """
 
     tol: float = 1e-8

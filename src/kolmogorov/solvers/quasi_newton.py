@@ -7,30 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from kolmogorov._support.typing import Floats, Seeds
-from kolmogorov.solvers.dual import (
-    FARTHEST,
-    DualSolver,
-    Results,
-    dual_gradient,
-    dual_value,
-    projection_factor,
-    shifted,
-)
-from kolmogorov.solvers.rounding import best_rounding, lift
+from kolmogorov.solvers.dual import FARTHEST, DualSolver, Results, dual_gradient, dual_value, round_dual, shifted
+from kolmogorov.solvers.rounding import lift
 from kolmogorov.solvers.stopping import stop_cell
 
 
 @dataclass(frozen=True)
 class QuasiNewton(DualSolver):
-    """BFGS on h_gamma, then Gaussian rounding.
-
-    Parameters
-    ----------
-    gamma, n_draws, max_iter
-        As in `gd`.
-    tol : float
-        Norm of the gradient at which to stop.
-    """
+    """BFGS on h_gamma to a gradient norm of `tol`, then Gaussian rounding; the other options are those of `gd`."""
 
     tol: float = 1e-3
 
@@ -66,4 +50,4 @@ class QuasiNewton(DualSolver):
             out.converged[row] = np.abs(found.jac).max() <= self.tol and np.linalg.norm(found.jac) <= self.tol
             values, vectors = np.linalg.eigh(shifted(lifted, dual))
             out.n_evd[row] += 1
-            best_rounding(lifted, projection_factor(gamma, values, vectors), self.n_draws, seeds[row], stop, out.x[row])
+            round_dual(lifted, gamma, values, vectors, self.n_draws, seeds[row], stop, out.x[row])

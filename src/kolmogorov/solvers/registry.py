@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from kolmogorov._support.typing import Floats, Seeds
 from kolmogorov._support.validation import suggestion
 from kolmogorov.errors import DataError, ParameterError
 from kolmogorov.solvers.box import Cholesky, Coordinate
-from kolmogorov.solvers.contract import Known, RowSolver
+from kolmogorov.solvers.contract import UNLIMITED, Known, RowSolver
 from kolmogorov.solvers.dmo import DiscreteMonotonic
 from kolmogorov.solvers.exhaustive import Exhaustive
 from kolmogorov.solvers.flips import Auto, LocalSearch
@@ -21,24 +21,21 @@ from kolmogorov.solvers.quasi_newton import QuasiNewton
 from kolmogorov.solvers.sdr import SemidefiniteRelaxation
 from kolmogorov.solvers.simplex import ActiveSet, FrankWolfe, Pairwise
 
+_CONVEX = (ActiveSet, Pairwise, FrankWolfe, Coordinate, Cholesky)
 _FOR_BITS = (Auto, Exhaustive, LocalSearch, DiscreteMonotonic)
 _BY_RELAXATION = (GradientDescent, EnhancedGradientDescent, QuasiNewton, Newton, SemidefiniteRelaxation)
-_ALL = (ActiveSet, Pairwise, FrankWolfe, *_FOR_BITS, *_BY_RELAXATION, Coordinate, Cholesky)
 #: Every solver by its name; of each family the usual one comes first.
-SOLVERS: dict[str, type[Any]] = {kind.name: kind for kind in _ALL}
-_FAMILIES = tuple(dict.fromkeys(kind.family for kind in SOLVERS.values()))
+SOLVERS: dict[str, type[Any]] = {kind.name: kind for kind in (*_CONVEX, *_FOR_BITS, *_BY_RELAXATION)}
 
 
 def names(family: str) -> list[str]:
-    """List the solvers of a family.
+    """List the solvers of a family: "simplex", "binary", "box" or "ridge".
 
     Examples
     --------
     >>> names("simplex")
     ['active_set', 'pairwise', 'frank_wolfe']
     """
-    if family not in _FAMILIES:
-        raise ParameterError(f"Unknown family {family!r}; known: {', '.join(_FAMILIES)}.")
     return [name for name, kind in SOLVERS.items() if kind.family == family]
 
 
@@ -52,7 +49,7 @@ def usual(family: str, size: int) -> RowSolver:
     """
     solver = resolve(family, names(family)[0])
     most = solver.max_variables
-    return solver if most is None or size <= most else resolve(family, solver.unlimited)
+    return solver if most is None or size <= most else resolve(family, UNLIMITED[family])
 
 
 def resolve(family: str, solver: Any, /, **options: Any) -> RowSolver:
@@ -67,32 +64,30 @@ def resolve(family: str, solver: Any, /, **options: Any) -> RowSolver:
     LocalSearch(n_starts=4)
     """
     known = names(family)
-    if not isinstance(solver, str):
-        if not callable(getattr(solver, "solve", None)):
+    if isinstance(solver, str):
+        if solver not in known:
             raise ParameterError(
-                f"A {family} solver is a name ({', '.join(known)}) or an object with a method solve(gram, moment, "
-                f"start, seeds), got {solver!r}."
+                f"Unknown {family} solver {solver!r}; known: {', '.join(known)}, or a solver object."
+                f"{suggestion(solver, known)}"
             )
-        if options:
-            raise ParameterError("Options go with a solver's name; a solver object already has its own.")
-        found = solver if isinstance(solver, RowSolver) else Given(solver, family)
-        if found.family != family:
-            raise ParameterError(f"A {family} solver is needed, got the {found.family} solver '{found.name}'.")
-        return found
-    if solver not in known:
+        own = [field.name for field in fields(SOLVERS[solver])]
+        for option in options:
+            if option not in own:
+                raise ParameterError(
+                    f"Solver '{solver}' has no option '{option}'; it has: {', '.join(own) or 'none'}."
+                    f"{suggestion(option, own)}"
+                )
+        made: RowSolver = SOLVERS[solver](**options)
+        return made
+    if not callable(getattr(solver, "solve", None)) or options:
         raise ParameterError(
-            f"Unknown {family} solver {solver!r}; known: {', '.join(known)}, or a solver object."
-            f"{suggestion(solver, known)}"
+            f"A {family} solver is a name ({', '.join(known)}) with options, or an object with a method solve(gram, "
+            f"moment, start, seeds) without, got {solver!r}."
         )
-    own = SOLVERS[solver].option_names()
-    for option in options:
-        if option not in own:
-            raise ParameterError(
-                f"Solver '{solver}' has no option '{option}'; it has: {', '.join(own) or 'none'}."
-                f"{suggestion(option, own)}"
-            )
-    made: RowSolver = SOLVERS[solver](**options)
-    return made
+    found = solver if isinstance(solver, RowSolver) else Given(solver, family)
+    if found.family != family:
+        raise ParameterError(f"A {family} solver is needed, got the {found.family} solver '{found.name}'.")
+    return found
 
 
 @dataclass(frozen=True)

@@ -65,12 +65,10 @@ def rounded(S: ArrayLike, v: ArrayLike, covariance: ArrayLike, *, n_draws: int =
 
     Parameters
     ----------
-    S, v : array-like of shape (D, D) and (D,)
     covariance : array-like of shape (D + 1, D + 1)
         The paper's X*: positive semidefinite, with a row for the sign 1 in front of those of the variables.
     n_draws : int
         The paper's I_rand.
-    random_state : int, Generator or None
 
     Examples
     --------

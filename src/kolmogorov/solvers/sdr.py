@@ -16,16 +16,7 @@ from kolmogorov.solvers.stopping import stop_cell
 
 @dataclass(frozen=True)
 class SemidefiniteRelaxation(RowSolver):
-    """Minimise <A, X> over correlation matrices X with Clarabel (extra ``sdp``), then Gaussian rounding.
-
-    Parameters
-    ----------
-    n_draws : int
-        Gaussian draws rounded to signs; the best is kept.
-    tol : float
-        Relative gap at which the interior-point method stops.
-    max_iter : int
-    """
+    """Minimise <A, X> over correlation matrices X with Clarabel (extra ``sdp``) to a gap of `tol`, and round."""
 
     n_draws: int = 100
     tol: float = 1e-8

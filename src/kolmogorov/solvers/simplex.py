@@ -62,9 +62,6 @@ class Convex(RowSolver):
         return x, {}
 
 
-# --- Frank-Wolfe ------------------------------------------------------------------------------------------------------
-
-
 @kernel
 def frank_wolfe(gram, moment, x, tol, max_iter):
     """Step from each row of `x` to the best vertex, by exact line search, until the gap g^T x - min(g) is small."""
@@ -111,9 +108,6 @@ class FrankWolfe(Convex):
 
     name = "frank_wolfe"
     descent = staticmethod(frank_wolfe)
-
-
-# --- pairwise ---------------------------------------------------------------------------------------------------------
 
 
 @kernel
@@ -186,9 +180,6 @@ class Pairwise(Convex):
 
     name = "pairwise"
     descent = staticmethod(pairwise_descent)
-
-
-# --- the active set ---------------------------------------------------------------------------------------------------
 
 
 @kernel
@@ -292,9 +283,8 @@ def active_set(gram, moment, x, tol, max_iter):
 def active_set_rows(table, tol, max_iter, first, last, out, reached):
     """Make the normal equations of the rows `first` to `last` of a table, solve them, and keep the better point.
 
-    What `normal_equations`, or with `bits` its twin for them, `active_set` and `keep_better` do one after another, in
-    one call: a thread that has to come back to Python between them waits for all others that do. A table is a tuple of
-    indptr, indices, values, weights, factors, bits, ridge, centre and the points where rows start.
+    All in one call: a thread that has to come back to Python between them waits for all others that do. A table is a
+    tuple of indptr, indices, values, weights, factors, bits, ridge, centre and the points where rows start.
     """
     indptr, indices, values, weights, factors, bits, ridge, centre, start = table
     size = start.shape[1]
@@ -329,8 +319,5 @@ class ActiveSet(Convex):
     descent = staticmethod(active_set)
 
     def solve_rows(self, table: tuple[Any, ...], first: int, last: int, out: Floats, reached: Floats) -> None:
-        """Make the normal equations of some rows, solve them and keep the better point, all in one compiled call.
-
-        `table` is what `active_set_rows` takes; `reached` gets the values.
-        """
+        """Run `active_set_rows` with the options of this solver; `reached` gets the values."""
         active_set_rows(table, self.tol, self.max_iter, first, last, out, reached)

@@ -17,10 +17,6 @@ from numpy.typing import NDArray
 
 Answer = TypeVar("Answer")
 
-#: Seconds that an interrupted solve may take to wind up before its thread is left behind. By judgement.
-_GRACE = 0.3
-#: Seconds of one wait: some platforms deliver Ctrl-C only between two of them.
-_WAIT = 0.2
 _NEVER = np.zeros(1, dtype=np.int64)
 _here = threading.local()
 
@@ -52,9 +48,9 @@ def interruptible(work: Callable[[], Answer]) -> Answer:
     threading.Thread(target=run, name="kolmogorov-solve", daemon=True).start()
     try:
         while not answer.done():
-            wait([answer], _WAIT)
+            wait([answer], 0.2)  # again and again: some platforms deliver Ctrl-C only between two waits
         return answer.result()
     except BaseException:
         cell[0] = 1
-        wait([answer], _GRACE)
+        wait([answer], 0.3)  # for it to wind up; then its thread is left behind
         raise
