@@ -21,8 +21,9 @@ def placing(columns, rng, rows=1, n_events=3):
     """Return what columns say of a model with so many events, and a row of theirs."""
     width = sum(len(column.columns) for column in columns)
     drawn = 0.1 * rng.standard_normal((20, width, n_events)) + 0.2
-    found = Placing.of_draws(columns, rng.standard_normal((20, 1 + width, n_events)), np.eye(n_events), drawn)
-    return found.with_rows(np.arange(rows), np.zeros((rows, width)))
+    slopes = rng.standard_normal((20, 1 + width, n_events)).mean(axis=0)
+    effects = np.stack([drawn.mean(axis=0), *np.quantile(drawn, (0.05, 0.95), axis=0)])
+    return Placing(columns, slopes, np.zeros((rows, width)), np.arange(rows), np.eye(n_events), effects)
 
 
 def model(users=None, items=None, n_events=3):
