@@ -22,7 +22,7 @@ import kolmogorov as km
 from kolmogorov import Observations
 from kolmogorov._support.threads import Threads
 from kolmogorov.data.view import View
-from kolmogorov.descent.engine import HalfStep, State, ThreadedEngine
+from kolmogorov.descent.engine import Engine, HalfStep, State
 from kolmogorov.descent.problem import USER_SIDE, Partners, Problem
 from kolmogorov.gpu.cuda import Cuda
 from kolmogorov.gpu.descent import GpuEngine, row_length, summed_batches
@@ -95,7 +95,7 @@ def same_sweeps(cuda: Cuda, words: str, table: Observations, size: int, options:
     """
     wholes, items, users, steps, same, gap = [], [], [], [], True, 0.0
     with Threads(-1) as dealer:
-        host = ThreadedEngine(problem(**options), table, dealer)
+        host = Engine(problem(**options), table, dealer)
         gpu = GpuEngine(problem(**options), table, cuda)
         state = host.start(np.random.default_rng(0), size)
         for index in range(1, 4):
@@ -125,7 +125,7 @@ def same_sweeps(cuda: Cuda, words: str, table: Observations, size: int, options:
     return good
 
 
-def item_values(host: ThreadedEngine, state: State, psi: Any) -> float:
+def item_values(host: Engine, state: State, psi: Any) -> float:
     """Return the sum of the items' problems at these psis, given the thetas of a state, on the host."""
     table, item_reg = host.table, host.problem.item_reg
     partners = Partners.of(state.theta, table.columns, host.unobserved)
@@ -133,7 +133,7 @@ def item_values(host: ThreadedEngine, state: State, psi: Any) -> float:
     return float(np.einsum("nd,nde,ne->", psi, gram, psi) - 2.0 * np.einsum("nd,nd->", psi, moment))
 
 
-def user_objective(host: ThreadedEngine, state: State, psi: Any, index: int, dealer: Threads) -> float:
+def user_objective(host: Engine, state: State, psi: Any, index: int, dealer: Threads) -> float:
     """Return the objective after the users' half-step on threads, given these psis."""
     table, problem, seen = host.table, host.problem, host.seen_users
     centre = state.theta[seen].sum(axis=0) / int(seen.sum())
@@ -369,7 +369,7 @@ def beside(cuda: Cuda, data: Planted, size: int, n: int) -> tuple[float | None, 
     if n > 10**8 or (n > 10**7 and size != 16):
         return None, None, None
     with Threads(-1) as dealer:
-        engine = ThreadedEngine(problem(), data, dealer)  # type: ignore[arg-type]
+        engine = Engine(problem(), data, dealer)  # type: ignore[arg-type]
         state = engine.start(np.random.default_rng(0), size)
         records = []
         for index in range(1, 3 if n > 10**7 else 5):

@@ -6,7 +6,7 @@ import pytest
 import kolmogorov as km
 from kolmogorov import Observations
 from kolmogorov._support.threads import Threads
-from kolmogorov.descent.engine import ThreadedEngine
+from kolmogorov.descent.engine import Engine
 from kolmogorov.descent.problem import Problem
 from kolmogorov.errors import ExecutionError, MissingExtraError, ParameterError
 from kolmogorov.gpu.cuda import Cuda
@@ -45,7 +45,7 @@ def weighted(table):
 def test_sweeps_agree_with_those_on_threads(cuda, table, size, options, heavy):
     data = weighted(table) if heavy else table
     with Threads(1) as dealer:
-        host, gpu = ThreadedEngine(problem(**options), data, dealer), GpuEngine(problem(**options), data, cuda)
+        host, gpu = Engine(problem(**options), data, dealer), GpuEngine(problem(**options), data, cuda)
         state = host.start(np.random.default_rng(1), size)
         there = gpu.spread(state)
         for index in (1, 2, 3):

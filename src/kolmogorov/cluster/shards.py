@@ -113,7 +113,7 @@ class ShardedEngine(Engine):
     """The engine on a table in a cluster."""
 
     def __init__(self, problem: Problem, table: Observations, dask: Dask) -> None:
-        super().__init__(problem, table)
+        super().__init__(problem, table, Threads(1))
         self._dask, self._shards = dask, loaded_shards(dask, table)
 
     def spread(self, state: State) -> SpreadState:

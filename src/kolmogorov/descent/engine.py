@@ -180,7 +180,7 @@ class State:
 
 
 class Engine:
-    """Sweeps over one table of ratings; its subclasses say where what is kept between two of them is."""
+    """Sweeps over one table of ratings, by threads that rows are dealt to; where they are elsewhere, subclasses say."""
 
     problem: Problem
     table: Observations
@@ -193,8 +193,9 @@ class Engine:
     #: What the ridge draws psi to.
     item_centre: float
 
-    def __init__(self, problem: Problem, table: Observations) -> None:
+    def __init__(self, problem: Problem, table: Observations, dealer: Threads) -> None:
         self.problem, self.table, self.shape = problem, table, (table.n_users, table.n_items)
+        self._dealer = dealer
         view, n_blanks, weight = table.rows, table.n_users * table.n_items - len(table), problem.unobserved
         self.unobserved = usual_weight(len(table), len(table) + n_blanks) if weight == "auto" else float(weight)
         self.seen_users = (view.counts > 0) | (self.unobserved != 0.0)
@@ -251,39 +252,22 @@ class Engine:
 
     def _theta_total(self, state: Any) -> Floats:
         """Return the sum of the thetas of the users seen."""
-        raise NotImplementedError
+        total: Floats = state.theta[self.seen_users].sum(axis=0)
+        return total
 
     def _items(self, state: Any, step: HalfStep) -> Any:
         """Return new psis."""
-        raise NotImplementedError
+        self.table.rows.check_intact()
+        return step.run(self.table.columns, state.theta, state.psi, self._dealer)[0]
 
     def _users(self, state: Any, psi: Any, step: HalfStep) -> tuple[Any, UserTotals]:
         """Return the state with new psis and thetas, and what the objective needs to know of the users."""
-        raise NotImplementedError
+        theta, values = step.run(self.table.rows, psi, state.theta, self._dealer)
+        return State(theta, psi, step.centre), UserTotals.of(theta, values, step.centre, self.seen_users)
 
     def _distance(self, psi: Any, n_events: int) -> float:
         """Return the sum of the squared distances of psi from what its ridge draws to."""
         return float(((psi - self.item_centre) ** 2).sum())
-
-
-class ThreadedEngine(Engine):
-    """The engine on one table in memory, or mapped into it, with rows dealt to threads."""
-
-    def __init__(self, problem: Problem, table: Observations, dealer: Threads) -> None:
-        super().__init__(problem, table)
-        self._dealer = dealer
-
-    def _theta_total(self, state: State) -> Floats:
-        total: Floats = state.theta[self.seen_users].sum(axis=0)
-        return total
-
-    def _items(self, state: State, step: HalfStep) -> Floats:
-        self.table.rows.check_intact()
-        return step.run(self.table.columns, state.theta, state.psi, self._dealer)[0]
-
-    def _users(self, state: State, psi: Floats, step: HalfStep) -> tuple[State, UserTotals]:
-        theta, values = step.run(self.table.rows, psi, state.theta, self._dealer)
-        return State(theta, psi, step.centre), UserTotals.of(theta, values, step.centre, self.seen_users)
 
 
 # --- the search over sweeps and starts --------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from kolmogorov._support.seeds import generator
 from kolmogorov._support.threads import Threads, one_blas_thread
 from kolmogorov._support.typing import Floats
 from kolmogorov.data.observations import Observations
-from kolmogorov.descent.engine import Run, Search, Sweep, ThreadedEngine
+from kolmogorov.descent.engine import Engine, Run, Search, Sweep
 from kolmogorov.descent.fitted import Factors
 from kolmogorov.descent.problem import ONLY_YES_RIDGES, Problem
 from kolmogorov.solvers import resolve
@@ -76,7 +76,7 @@ def averaged_descents(
             problem = Problem(users, items, *ONLY_YES_RIDGES[number % len(ONLY_YES_RIDGES)], unobserved=unobserved)
             search = Search(size, start, max_iter=_SWEEPS, tol=0.0, on_sweep=told)
             with one_blas_thread(), Threads(n_jobs) as dealer:
-                ends.append(search.run(ThreadedEngine(problem, table, dealer)))
+                ends.append(search.run(Engine(problem, table, dealer)))
             if stopping:
                 break
     except KeyboardInterrupt:

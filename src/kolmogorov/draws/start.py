@@ -23,7 +23,7 @@ from kolmogorov._support.threads import Threads, one_blas_thread
 from kolmogorov._support.typing import Floats
 from kolmogorov.data import Observations
 from kolmogorov.data.changes import Change
-from kolmogorov.descent.engine import Engine, Search, ThreadedEngine
+from kolmogorov.descent.engine import Engine, Search
 from kolmogorov.descent.fitted import NOISE, Fitted, entry_rows
 from kolmogorov.descent.problem import ITEM_SIDE, USER_SIDE, Problem
 from kolmogorov.draws.chain import HIDDEN, START, Chain, ChainState
@@ -89,7 +89,7 @@ def started(chain: Chain) -> ChainState:
     """Start a chain."""
     plain = plain_start(chain)
     if chain.levels.size == 2:
-        return descended(chain, plain, ThreadedEngine(start_problem(chain), chain.observations, chain.dealer))
+        return descended(chain, plain, Engine(start_problem(chain), chain.observations, chain.dealer))
     if chain.n_events == 1 or chain.unobserved:
         return plain
     rng = generator(chain.seed, START, 1)

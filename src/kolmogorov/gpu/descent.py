@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from kolmogorov._support.seeds import half_step_seed
+from kolmogorov._support.threads import Threads
 from kolmogorov._support.typing import Floats
 from kolmogorov.data.observations import Observations
 from kolmogorov.data.view import View
@@ -178,7 +179,7 @@ class GpuEngine(Engine):
 
     def __init__(self, problem: Problem, table: Observations, cuda: Cuda) -> None:
         _check_solvers(problem)
-        super().__init__(problem, table)
+        super().__init__(problem, table, Threads(1))
         self._cuda, self._cupy = cuda, cuda.cupy
         views = table.rows, table.columns
         size = sum((12 if view.weights.size else 8) * view.indices.size + 32 * view.indptr.size for view in views)

@@ -13,7 +13,7 @@ from kolmogorov.cluster.dask import Dask
 from kolmogorov.cluster.shards import ShardedEngine
 from kolmogorov.data.attributes import TableAttributes
 from kolmogorov.data.observations import Observations, check_trainable
-from kolmogorov.descent.engine import Engine, Search, ThreadedEngine
+from kolmogorov.descent.engine import Engine, Search
 from kolmogorov.descent.fitted import Fitted, Pull
 from kolmogorov.descent.problem import Problem
 from kolmogorov.draws.plan import Plan, level_grid, likelihood_of, short, suited
@@ -99,7 +99,7 @@ def _engine(execution: Execution, problem: Problem, table: Observations) -> Engi
         return ShardedEngine(problem, table, execution)
     if isinstance(execution, Cuda):
         return GpuEngine(problem, table, execution)
-    return ThreadedEngine(problem, table, execution)
+    return Engine(problem, table, execution)
 
 
 def _average_item(solver: RowSolver, theta: Floats, psi: Floats) -> Floats:

@@ -10,7 +10,7 @@ from helpers.strategies import tables
 from kolmogorov import KolmogorovModel, Observations, datasets
 from kolmogorov._support.threads import Threads
 from kolmogorov.descent import engine
-from kolmogorov.descent.engine import HalfStep, State, ThreadedEngine
+from kolmogorov.descent.engine import Engine, HalfStep, State
 from kolmogorov.descent.problem import USER_SIDE, Problem
 from kolmogorov.solvers import resolve, simplex
 
@@ -29,7 +29,7 @@ def test_sweeps_keep_the_invariants(table, size, user_reg, item_reg, prior, bina
     rng = np.random.default_rng(0)
     with Threads(1) as dealer:
         problem = Problem(resolve("simplex", simplex), resolve("binary", binary), user_reg, item_reg, prior)
-        engine = ThreadedEngine(problem, table, dealer)
+        engine = Engine(problem, table, dealer)
         state = State(
             rng.dirichlet(np.ones(size), table.n_users), np.zeros((table.n_items, size)), np.full(size, 1 / size)
         )
@@ -61,7 +61,7 @@ def test_a_sweep_with_exact_solvers_is_the_minimum_over_each_block():
     theta = rng.dirichlet(np.ones(3), 8)
     with Threads(1) as dealer:
         problem = Problem(resolve("simplex", "pairwise"), resolve("binary", "exhaustive"), 0.5, 0.1, "uniform")
-        engine = ThreadedEngine(problem, truth, dealer)
+        engine = Engine(problem, truth, dealer)
         state, _ = engine.sweep(State(theta, np.zeros((6, 3)), np.full(3, 1 / 3)), 1, seed=0)
     table = truth.values.reshape(8, 6)
     for item in range(6):
@@ -111,7 +111,7 @@ def test_the_ridge_of_items_may_draw_to_the_mean():
                 prior="uniform",
                 item_prior=prior,
             )
-            engine = ThreadedEngine(problem, truth, dealer)
+            engine = Engine(problem, truth, dealer)
             ends[prior] = engine.sweep(engine.start(np.random.default_rng(0), 3), 1, seed=0)[0].psi
     np.testing.assert_allclose(ends["zero"], 0.0, atol=1e-3)
     np.testing.assert_allclose(ends["mean"], truth.values.mean(), atol=1e-3)

@@ -10,7 +10,7 @@ import naive
 from helpers.strategies import tables
 from kolmogorov import Observations
 from kolmogorov._support.threads import Threads
-from kolmogorov.descent.engine import ThreadedEngine
+from kolmogorov.descent.engine import Engine
 from kolmogorov.descent.problem import Partners, Problem, usual_weight
 from kolmogorov.errors import ParameterError
 from kolmogorov.solvers import resolve
@@ -54,7 +54,7 @@ def test_the_objective_is_that_of_the_full_table_and_never_rises(table, size, un
     values, weights = naive.full_table(table, unobserved)
     with Threads(1) as dealer:
         problem = Problem(resolve("simplex", "pairwise"), solver, 0.5, item_reg, prior, unobserved)
-        engine = ThreadedEngine(problem, table, dealer)
+        engine = Engine(problem, table, dealer)
         state, before = engine.start(rng, size), np.inf
         for index in range(1, 5):
             state, record = engine.sweep(state, index, seed=7)

@@ -11,7 +11,7 @@ import pytest
 
 from helpers.planned import planned
 from kolmogorov.data.datasets import planted
-from kolmogorov.descent.engine import ThreadedEngine
+from kolmogorov.descent.engine import Engine
 from kolmogorov.draws.convergence import convergence_of
 from kolmogorov.draws.start import FactorChain
 from kolmogorov.errors import ConvergenceWarning
@@ -78,9 +78,7 @@ def test_a_callback_watches_and_ends(ratings):
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
-@pytest.mark.parametrize(
-    ("psi", "owner", "name"), [("auto", FactorChain, "sweep"), ("binary", ThreadedEngine, "sweep")]
-)
+@pytest.mark.parametrize(("psi", "owner", "name"), [("auto", FactorChain, "sweep"), ("binary", Engine, "sweep")])
 def test_an_interrupt_during_the_start_of_a_chain_is_not_swallowed(ratings, monkeypatch, n_jobs, psi, owner, name):
     right, calls = getattr(owner, name), itertools.count()
 
