@@ -101,7 +101,6 @@ def cuda(cupy, monkeypatch):
     monkeypatch.setattr(Cuda, "kernel", lambda self, *given, **constants: emulation.function(*given, **constants))
     monkeypatch.setattr(fitting, "SEGMENT", 16)
     monkeypatch.setattr(fitting, "BATCH", 1 << 14)
-    monkeypatch.setattr(surface, "WORTH_PAIRS", 1)
     monkeypatch.setattr(surface, "WORTH_SCORES", 1)
     return Cuda()
 

@@ -52,7 +52,12 @@ def host_cupy(*, memory: int = 1 << 30, capability: tuple[int, int] = (9, 0)) ->
     runtime = SimpleNamespace(
         CUDARuntimeError=CUDARuntimeError,
         getDeviceCount=lambda: 1,
-        getDeviceProperties=lambda device: {"name": b"host", "major": capability[0], "minor": capability[1]},
+        getDeviceProperties=lambda device: {
+            "name": b"host",
+            "major": capability[0],
+            "minor": capability[1],
+            "totalGlobalMem": memory,
+        },
         memGetInfo=lambda: (memory, memory),
         driverGetVersion=lambda: 12090,
         runtimeGetVersion=lambda: 12090,

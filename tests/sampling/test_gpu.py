@@ -142,7 +142,7 @@ SHORT = {
 def test_a_fit_is_the_same_from_run_to_run_and_in_waves(table, cuda, monkeypatch, psi):
     seen, options = [], {"psi": psi, "execution": cuda, **SHORT}
     models = [planned(4, callback=seen.append, **options).fit(table), planned(4, **options).fit(table)]
-    monkeypatch.setattr("kolmogorov.gpu.start.fitting_chains", lambda *given: 2)
+    monkeypatch.setattr(Cuda, "budget", lambda self: 13_000)
     models.append(planned(4, **options).fit(table))
     for other in models[1:]:
         assert np.array_equal(models[0].posterior_.theta, other.posterior_.theta)
@@ -236,7 +236,7 @@ def test_two_levels_start_from_a_descent(table, cuda):
 
 
 def test_more_events_than_a_block_has_room_for_are_refused(table, cuda):
-    with pytest.raises(ParameterError, match="On a GPU models are drawn with at most 64 events, got n_events=65"):
+    with pytest.raises(ParameterError, match="On a GPU models are drawn with at most 64 events, got 65"):
         BayesianKolmogorovModel(65, execution=cuda).fit(table)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -21,20 +20,6 @@ FOLDER = Path(__file__).parent
 _SHARE = 0.9
 #: The oldest GPUs whose tensor cores take the numbers that kernels give them.
 _LEAST_CAPABILITY = 8.0
-
-
-@dataclass(frozen=True)
-class GpuProperties:
-    """What is known of a GPU."""
-
-    name: str
-    capability: float
-    memory: int
-    free: int
-    driver: int
-
-    def __str__(self) -> str:
-        return f"{self.name}, {self.memory / 1e9:.0f} GB, driver for CUDA {_version(self.driver)}"
 
 
 class Cuda:
@@ -70,12 +55,7 @@ class Cuda:
         return f"Cuda({self.number})"
 
     def __enter__(self) -> Cuda:
-        found = self.found()
-        if found.capability < _LEAST_CAPABILITY:
-            raise ExecutionError(
-                f"{found.name} has compute capability {found.capability}; GPU kernels need {_LEAST_CAPABILITY} "
-                "(Ampere, 2020) or later. Fit without execution."
-            )
+        self.found()
         self._scope = self.cupy.cuda.Device(self.number)
         self._scope.__enter__()
         return self
@@ -84,8 +64,8 @@ class Cuda:
         self.cupy.get_default_memory_pool().free_all_blocks()
         self._scope.__exit__(*error)
 
-    def found(self) -> GpuProperties:
-        """Return what is known of the GPU; raise where there is none."""
+    def found(self) -> str:
+        """Say what the GPU is; raise where there is none that kernels run on."""
         runtime = self.cupy.cuda.runtime
         try:
             count = int(runtime.getDeviceCount())
@@ -94,10 +74,14 @@ class Cuda:
         if self.number >= count:
             raise ExecutionError(f"There is no GPU {self.number}: {count} found, counted from 0.")
         told = runtime.getDeviceProperties(self.number)
-        with self.cupy.cuda.Device(self.number):
-            free, memory = runtime.memGetInfo()
-        capability = int(told["major"]) + int(told["minor"]) / 10
-        return GpuProperties(told["name"].decode(), capability, memory, free, runtime.driverGetVersion())
+        name, capability = told["name"].decode(), told["major"] + told["minor"] / 10
+        if capability < _LEAST_CAPABILITY:
+            raise ExecutionError(
+                f"{name} has compute capability {capability}; GPU kernels need {_LEAST_CAPABILITY} (Ampere, 2020) or "
+                "later. Fit without execution."
+            )
+        memory = told["totalGlobalMem"] / 1e9
+        return f"{name}, {memory:.0f} GB, driver for CUDA {_version(runtime.driverGetVersion())}"
 
     def kernel(self, path: str, name: str, **constants: int) -> Any:
         """Return the kernel `name` of a `.cu` file, built for the current GPU with some constants.
@@ -107,9 +91,10 @@ class Cuda:
         return _built(self.cupy.cuda.Device().id, path, tuple(sorted(constants.items()))).get_function(name)
 
     def budget(self) -> int:
-        """Return the bytes that a fit may take now."""
+        """Return the bytes that a fit may take now, of the GPU that is entered."""
         # What CuPy took before and holds for later is free, too.
-        free = int(_SHARE * (self.found().free + self.cupy.get_default_memory_pool().free_bytes()))
+        held = self.cupy.get_default_memory_pool().free_bytes()
+        free = int(_SHARE * (self.cupy.cuda.runtime.memGetInfo()[0] + held))
         return free if self.memory is None else min(self.memory, free)
 
     @contextmanager
@@ -118,7 +103,7 @@ class Cuda:
         try:
             yield
         except self.cupy.cuda.memory.OutOfMemoryError as error:
-            free = self.found().free / 1e9
+            free = self.cupy.cuda.runtime.memGetInfo()[0] / 1e9
             raise ExecutionError(f"The GPU's memory is too small ({free:.1f} GB free): {error} {advice}") from None
         except self.cupy.cuda.compiler.CompileException as error:
             raise ExecutionError(f"A GPU kernel could not be built: {error}") from None

@@ -70,15 +70,6 @@ class GpuSide:
                 out[part] = cupy.asarray(getattr(view, name)[part].astype(kind, copy=False))
             view.forget(first, last)
 
-    def batches(self, limit: int) -> Iterator[tuple[int, int]]:
-        """Yield ranges of rows with at most so many segments, or with one row."""
-        first = 0
-        while first < self.n_rows:
-            last = int(np.searchsorted(self.ends, self.ends[first] + limit, side="right")) - 1
-            last = min(max(last, first + 1), self.n_rows)
-            yield first, last
-            first = last
-
 
 def row_length(n_events: int) -> int:
     """Return the length of a row of factors: 8, or the next multiple of 16."""
@@ -113,7 +104,10 @@ def summed_batches(
     kernel = cuda.kernel("gram.cu", "normal_equations", D=size, P=length, BITS=int(bits), WEIGHTED=int(side.weighted))
     most = min(max(limit, side.most_segments), int(side.ends[-1]))
     gram, moment = (cuda.cupy.empty(shape, dtype=kind) for shape in ((most, length, length), (most, length)))
-    for first, last in side.batches(limit):
+    first = 0
+    while first < side.n_rows:
+        # So many segments, or one row.
+        last = max(int(np.searchsorted(side.ends, side.ends[first] + limit, side="right")) - 1, first + 1)
         start, stop = int(side.ends[first]), int(side.ends[last])
         segments = (np.int64(stop - start), side.begin[start:stop], side.length[start:stop])
         given = (*segments, *side.entries, factors, np.float32(unobserved), gram, moment)
@@ -122,6 +116,7 @@ def summed_batches(
             slice(first, last),
             (np.int64(last - first), side.segments[first : last + 1], np.int64(start), gram, moment),
         )
+        first = last
 
 
 def lanes_of_row(length: int) -> int:
@@ -162,15 +157,9 @@ class RowKernel:
 
 
 @dataclass(frozen=True, eq=False)
-class GpuState:
-    """A state whose theta and psi are on the GPU; `total` sums the thetas of the users who count.
+class GpuState(State):
+    """A state whose theta and psi are on the GPU; `total` sums the thetas of the users who count."""
 
-    Arrays are never changed in place.
-    """
-
-    theta: Any
-    psi: Any
-    centre: Floats
     total: Floats
 
 
@@ -240,7 +229,7 @@ class GpuEngine(Engine):
         with self._cuda.guarded(_ADVICE):
             kernel = RowKernel(self._cuda, size, users=False)
             psi, _ = self._solved(kernel, self.items, state.theta, state.psi, step, seed)
-            self.wait()
+            self._cupy.cuda.get_current_stream().synchronize()
         return psi
 
     def _users(self, state: GpuState, psi: Any, step: HalfStep) -> tuple[GpuState, UserTotals]:
@@ -277,10 +266,6 @@ class GpuEngine(Engine):
     def _distance(self, psi: Any, n_events: int) -> float:
         # What the ridge draws bits to is 0.
         return float(products(self._cupy, psi, n_events).trace())
-
-    def wait(self) -> None:
-        """Wait until the GPU has done what it was asked for."""
-        self._cupy.cuda.get_current_stream().synchronize()
 
 
 def _check_solvers(problem: Problem) -> None:

@@ -31,7 +31,6 @@ from kolmogorov.draws.priors import (
     with_ones,
 )
 from kolmogorov.draws.priors import ROUNDS as RIDGE_ROUNDS
-from kolmogorov.errors import ExecutionError, ParameterError
 from kolmogorov.gpu.cuda import Cuda
 
 # Numbers by judgement.
@@ -41,33 +40,8 @@ LONG, _WARPS = 512, 8
 _RUN, _SUMMED = 1 << 10, 1 << 27
 #: Threads of a block that draw the ratings of a row.
 _THREADS = 256
-#: The most events: a row's equations lie in the memory that a block shares.
-_MOST_EVENTS = 64
 #: Side of the draws from theta's prior, beside those of users and items.
 _PRIOR_SIDE = 4
-
-Generators = Sequence[np.random.Generator]
-
-
-def fitting_chains(cuda: Cuda, chain: Chain) -> int:
-    """Return how many chains the GPU's memory holds at once."""
-    if chain.n_events > _MOST_EVENTS:
-        raise ParameterError(
-            f"On a GPU models are drawn with at most {_MOST_EVENTS} events, got n_events={chain.n_events}."
-        )
-    table, size, budget = chain.observations, chain.n_events, cuda.budget()
-    fixed = 24 * len(table) + 4 * (chain.features.users.size + chain.features.items.size)
-    # In float64 where rows are summed over, and where they are put on a grid.
-    own = 28 * size * table.n_users + 13 * size * table.n_items + 12 * table.n_users
-    # The ratings behind an answer, by users and by items.
-    own += 8 * len(table) if chain.kind.hidden else 0
-    count = (budget - fixed) // own
-    if count < 1:
-        raise ExecutionError(
-            f"A chain of this table takes {(fixed + own) / 1e9:,.1f} GB of the GPU's memory, of which "
-            f"{budget / 1e9:,.1f} GB may be used. Take fewer events (n_events), or leave out 'execution'."
-        )
-    return count
 
 
 def sent(cuda: Cuda, array: Any, kind: type = np.float32) -> Any:
@@ -251,7 +225,7 @@ class GpuChains:
 
     # --- priors ---------------------------------------------------------------------------------------------------
 
-    def draw_noise_priors(self, rngs: Generators) -> None:
+    def draw_noise_priors(self, rngs: Sequence[np.random.Generator]) -> None:
         """Draw what the variances of the noise lie around, and how far from it."""
         xp, noise, n_users = self.cuda.cupy, self.noise.astype(np.float64), self.users.n_rows
         sums = xp.asnumpy(xp.stack([xp.log(noise).sum(axis=1), (1.0 / noise).sum(axis=1)], axis=1))
@@ -260,7 +234,7 @@ class GpuChains:
             logs, inverses = sums[k].tolist()
             self.scale[k], self.shape[k] = redrawn_noise_prior(self.shape[k], rate, n_users, logs, inverses, rng)
 
-    def learn(self, index: int, rngs: Generators) -> None:
+    def learn(self, index: int, rngs: Sequence[np.random.Generator]) -> None:
         """Learn the priors of both sides."""
         users, numpy = self.users, self.cuda.cupy.asnumpy
         cross = numpy(self.products(users.features, self.theta, users.seen))
@@ -318,7 +292,7 @@ class GpuChains:
         found: Floats = ((cuda.cupy.asnumpy(self.prior_draws) - features @ self.located) ** 2).sum(axis=2)
         return found
 
-    def learn_psi_priors(self, rngs: Generators, variance: float) -> None:
+    def learn_psi_priors(self, rngs: Sequence[np.random.Generator], variance: float) -> None:
         """Draw slopes and precisions of psi's priors; what `PsiPrior.learned` draws from the same generators."""
         items, psi, numpy, size = self.items, self.psi, self.cuda.cupy.asnumpy, self.size
         cross, square = (numpy(self.products(left, psi, items.seen)) for left in (items.features, psi))

@@ -13,22 +13,36 @@ from kolmogorov._support.typing import Floats
 from kolmogorov.draws.chain import START, ChainSource
 from kolmogorov.draws.likelihood import DrawnEvents
 from kolmogorov.draws.start import LINE, FactorChain, Factors, descended, from_factors, plain_start, start_problem
-from kolmogorov.errors import ParameterError
+from kolmogorov.errors import ExecutionError, ParameterError
 from kolmogorov.gpu.cuda import Cuda
 from kolmogorov.gpu.descent import GpuEngine
-from kolmogorov.gpu.draws import ChainSide, GpuChains, fitting_chains, sent
+from kolmogorov.gpu.draws import ChainSide, GpuChains, sent
 
+#: The most events: a row's equations lie in the memory that a block shares.
+_MOST_EVENTS = 64
 #: Share by which a diagonal is raised, so that a matrix stays positive definite whose sums were rounded.
 _RAISED = 1e-6
 
 
 def gpu_chains(cuda: Cuda, source: ChainSource, number: int) -> GpuChains:
     """Start as many chains as the GPU's memory holds, from that of a number on; as `draws.start.started` does."""
-    dealer = Threads(1)
+    dealer, plan, table, known = Threads(1), source.plan, source.table, source.features
     first = source.chain(number, dealer)
     if isinstance(first.kind, DrawnEvents):
         raise ParameterError("Of these draws there are none on a GPU. Leave 'execution' out.")
-    last = min(number + fitting_chains(cuda, first), source.plan.n_chains)
+    if plan.n_events > _MOST_EVENTS:
+        raise ParameterError(f"On a GPU models are drawn with at most {_MOST_EVENTS} events, got {plan.n_events}.")
+    fixed, budget = 24 * len(table) + 4 * (known.users.size + known.items.size), cuda.budget()
+    # In float64 where rows are summed over, and where they are put on a grid.
+    own = (28 * plan.n_events + 12) * table.n_users + 13 * plan.n_events * table.n_items
+    # The ratings behind an answer, by users and by items.
+    own += 8 * len(table) if first.kind.hidden else 0
+    if fixed + own > budget:
+        raise ExecutionError(
+            f"A chain of this table takes {(fixed + own) / 1e9:,.1f} GB of the GPU's memory, of which "
+            f"{budget / 1e9:,.1f} GB may be used. Take fewer events (n_events), or leave out 'execution'."
+        )
+    last = min(number + (budget - fixed) // own, plan.n_chains)
     chains = [first, *(source.chain(k, dealer) for k in range(number + 1, last))]
     plain = [plain_start(chain) for chain in chains]
     batch = GpuChains(cuda, chains, plain)

@@ -54,7 +54,7 @@ from kolmogorov.descent.fitted import Fitted, Trained
 from kolmogorov.draws.sampler import SamplingProgress
 from kolmogorov.errors import DataError, UnknownIdWarning
 from kolmogorov.gpu.cuda import Cuda
-from kolmogorov.gpu.lists import Lists, lists_at_once, pair_probabilities
+from kolmogorov.gpu.lists import Lists, lists_at_once
 from kolmogorov.models import metrics
 from kolmogorov.models.ids import (
     Strangers,
@@ -190,7 +190,7 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
         return float(result[0]) if single else result
 
     def _at_rows(self, users: Rows, items: Rows) -> Floats:
-        return pair_probabilities(self.execution, self.fitted_, users, items)
+        return self.fitted_.at_rows(users, items)
 
     @abstractmethod
     def _completed(self, X: Any) -> Floats:

@@ -55,7 +55,7 @@ def _gpu() -> str:
     from kolmogorov.gpu.cuda import Cuda
 
     try:
-        return str(Cuda().found())
+        return Cuda().found()
     except KolmogorovError as error:
         return f"none: {error}"
 
