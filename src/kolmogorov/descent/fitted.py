@@ -277,13 +277,7 @@ def tilt(points, means, out):
     Newton's steps find s, and halves of what is left where one would leave it. A mean at an end of the points, or
     beyond, puts everything there.
 
-    Parameters
-    ----------
-    points : float64[K]
-        Increasing, at least two.
-    means : float64[n]
-    out : float64[n, K]
-        Shares, which need not sum to 1; distributions on return.
+    `points`, float64[K], increase; shares, `out`, float64[n, K], need not sum to 1, and are distributions on return.
     """
     size = points.size
     first, span = points[0], points[size - 1] - points[0]
@@ -493,11 +487,7 @@ def overlap(share: Floats, psi: Floats, item: int) -> Floats:
 class Pull:
     """The price of a row x that is not what rows usually are: (x - centre)^T strength (x - centre).
 
-    Attributes
-    ----------
-    centre : float64[D]
-    strength : float64[D, D]
-        Symmetric, in units of observations: a row with n of them heeds them as n times the identity would.
+    The strength is symmetric, in units of observations: a row with n of them heeds them as n times the identity would.
     """
 
     centre: Floats

@@ -92,23 +92,14 @@ _WORD = 64
 
 @dataclass(frozen=True, eq=False)
 class Partners:
-    """The other side's factors, whose products the normal equations sum.
-
-    Attributes
-    ----------
-    factors : float64[n_partners, D]
-    bits : uint64[n_partners] or None
-        The factors as bits, where they are: sums over observations that all weigh one are then counts, which is
-        quicker.
-    unobserved : float
-        What an entry that was not observed weighs, as a no.
-    total : float64[D, D] or None
-        The products of all partners' factors, summed; where the unobserved counts.
-    """
+    """The other side's factors, whose products the normal equations sum; float64[n_partners, D]."""
 
     factors: Floats
+    #: The factors as bits, a word each, where they are: sums of those that all weigh one are counts, which is quicker.
     bits: NDArray[np.uint64] | None
+    #: What an entry that was not observed weighs, as a no.
     unobserved: float = 0.0
+    #: float64[D, D], the products of all partners' factors, summed, where the unobserved counts.
     total: Floats | None = None
 
     @classmethod
