@@ -122,15 +122,6 @@ def _has_header(source: TextSource, told: Reading, roles: Sequence[str]) -> bool
     by_name = any(isinstance(column, str) for column in told.asked.values())
     if by_name and told.header is False:
         raise ParameterError("Columns can be named only where the file has a header; use positions from 0.")
-    least = 2 if told.wide or told.implicit else len(roles)
-    if len(first) < least:
-        more = " If another character separates the columns, name it with sep=."
-        if len(first) == 2:
-            more = " If every line is a yes, as in a list of clicks or purchases, say implicit=True."
-        raise DataError(
-            f"{source.name}: expected at least {least} columns, got {len(first)} in the line "
-            f"{source.first_line[:60]!r}.{more}"
-        )
     if by_name or told.header != "auto":
         return by_name or bool(told.header)
     usual = usual_columns(first, told.known)
@@ -199,6 +190,8 @@ def _chosen(source: Source, told: Reading, roles: Sequence[str]) -> dict[str, in
                 more += " If every line is a yes, as in a list of clicks or purchases, say implicit=True."
             elif not told.wide and len(places) > 3:
                 more += " If it has one row per user and one column per item, say wide=True."
+            elif isinstance(source, TextSource):
+                more += " If another character separates the columns, name it with sep=."
             raise DataError(f"{source.name}: which column is the {role}? It has: {listed(names)}.{more}")
     return {role: chosen[role] for role in (*ROLES, "weight") if role in chosen}
 
