@@ -323,7 +323,9 @@ def _gathered(sources: Sequence[Source], told: Reading) -> Observations:
         weights = np.concatenate([p.weights if p.weights.size else np.ones(p.ratings.size) for p in parts])
     scale = told.scale_of(ratings, weights if weights.size else None, place)
     low, high = float(ratings.min()), float(ratings.max())
-    points, counts = _points_in(ratings)
+    points, counts = np.unique(ratings, return_counts=True)
+    if points.size > _MOST_POINTS:
+        points, counts = points[:0], counts[:0]
     if told.is_open and told.scale == "table":
         refuse_codes(points, counts, lambda code: place(int(np.argmax(ratings == code))))
         for part in parts if told.wide else ():
@@ -360,12 +362,3 @@ def _gathered(sources: Sequence[Source], told: Reading) -> Observations:
         name="" if sources[0].path in (None, "-") else Path(str(sources[0].path)).name.split(".")[0],
     )
     return found.over(items=found.items.with_labels(titles) if titles else found.items, source=about)
-
-
-def _points_in(ratings: Floats) -> tuple[Floats, NDArray[np.int64]]:
-    """Return the distinct ratings, and how often each occurs; none where they are many."""
-    if np.unique(ratings[:10_000]).size <= _MOST_POINTS:
-        points, counts = np.unique(ratings, return_counts=True)
-        if points.size <= _MOST_POINTS:
-            return points, counts
-    return np.empty(0), np.empty(0, dtype=np.int64)

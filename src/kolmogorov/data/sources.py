@@ -77,7 +77,7 @@ class Source:
     def batches(self, positions: Sequence[int]) -> Iterator[list[pa.Array]]:
         """Go through some columns, batch by batch."""
         names = [self.names[position] for position in positions]
-        if len({*names}) < len({*positions}) or any(self.names.count(name) > 1 for name in names):
+        if any(self.names.count(name) > 1 for name in names):
             raise DataError(f"{self.name}: two columns have the same name. Every column needs a name of its own.")
         try:
             for batch in self._batches(names):
@@ -420,11 +420,9 @@ def columns_of(raw: Any) -> tuple[Source, list[list[Any]]]:
     source = sources_of(raw)[0]
     if isinstance(source, TextSource):
         source.take_header()
-    columns: list[list[Any]] = [[] for _ in source.names]
-    for arrays in source.batches(range(len(source.names))):
-        for column, array in zip(columns, arrays, strict=True):
-            column += array.to_pylist()
-    return source, columns
+    batches = list(source.batches(range(len(source.names))))
+    columns = [[cell for part in parts for cell in part.to_pylist()] for parts in zip(*batches, strict=True)]
+    return source, columns or [[] for _ in source.names]
 
 
 def _of_path(path: Any, sep: str, encoding: str) -> list[Source]:
