@@ -37,8 +37,6 @@ LEAST_RATINGS, MOST_RATINGS = 200, 2_000_000
 SHORT_ROOM, _FEWEST_SAMPLES = 1 << 28, 5
 #: Events for each rating that a row has on average, on the side that has more rows.
 _EVENTS_PER_RATING = 1.25
-#: Share of the sweeps that fit into a given time which are not kept.
-_BURN_IN_SHARE = 0.6
 #: Numbers of chains after which one looks whether they are enough: the same however many run side by side.
 LOOKS = (2, 4)
 
@@ -100,19 +98,6 @@ class Plan(Sizes):
         """Whether the state after a sweep (from 1) is kept."""
         past = sweep - self.burn_in
         return past > 0 and past % self.thin == 0
-
-    def shortened(self, n_sweeps: int, begun: int) -> Plan:
-        """Return the same plan with at most so many sweeps of a chain, `begun` of which are done; some are kept."""
-        if n_sweeps >= self.n_sweeps:
-            return self
-        n_sweeps = max(n_sweeps, begun + 1)
-        if begun > self.burn_in:
-            # Draws are kept already, and all chains must keep as many.
-            return replace(self, n_samples=max(1, (n_sweeps - self.burn_in) // self.thin))
-        burn_in = max(begun, int(_BURN_IN_SHARE * n_sweeps))
-        thin = max(1, min(self.thin, (n_sweeps - burn_in) // self.n_samples))
-        n_samples = max(1, min(self.n_samples, (n_sweeps - burn_in) // thin))
-        return replace(self, burn_in=burn_in, thin=thin, n_samples=n_samples)
 
 
 # --- what suits a table -----------------------------------------------------------------------------------------------

@@ -35,8 +35,8 @@ from kolmogorov.gpu.start import gpu_chains
 _LOOK, _LONGEST = 0.5, 20
 #: Training entries at which chains are compared. By judgement.
 _ENTRIES = 5_000
-#: Sweeps after which the length of the others is known, and the share of the time left they may take. By judgement.
-_TRIAL, _RESERVE = 5, 0.9
+#: The share of a given time that is left for draws, where burn-in would take longer. By judgement.
+_FOR_DRAWS = 0.4
 #: Goes through some sweeps of chains that run side by side; of each that the plan keeps, the models of all of them.
 Advance = Callable[[range], list[list[Sample]]]
 #: Says where a chain of a number begins.
@@ -210,26 +210,18 @@ class Sampler:
 
     def _sweep(self, advance: Advance, *, whole: bool) -> tuple[int, bool]:
         """Sweep chains until their last draw; return the last sweep and whether sampling is to end, maybe before."""
-        began = look = time.monotonic()
-        trial = _TRIAL if self.max_seconds is not None and self.n_through == 0 else 0
-        done, stride, stopping = 0, self.plan.n_sweeps if whole else 1, False
+        look, done, stride, stopping = time.monotonic(), 0, self.plan.n_sweeps if whole else 1, False
         while done < self.plan.n_sweeps:
-            last = min(done + stride, self.plan.n_sweeps)
-            if done < trial < last:
-                last = trial
-            sweeps = range(done + 1, last + 1)
+            if not self.n_through and self._left() < _FOR_DRAWS * (self.max_seconds or 0.0):
+                self.plan = replace(self.plan, burn_in=min(done, self.plan.burn_in))
+            sweeps = range(done + 1, min(done + stride, self.plan.n_sweeps) + 1)
             kept = iter(advance(sweeps))
-            for index in sweeps:
-                stopping = self._take(index, kept, index == last or not whole) or stopping
+            for done in sweeps:
+                stopping = self._take(done, kept, done == sweeps[-1] or not whole) or stopping
                 if (stopping or self._left() <= 0.0) and any(self.samples):
-                    return index, True
+                    return done, True
             now = time.monotonic()
-            stride = max(1, min(int(_LOOK * len(sweeps) / max(now - look, 1e-9)), _LONGEST))
-            look, done = now, last
-            if last == trial:
-                # What the time left is enough for, given the seconds of a sweep.
-                n_sweeps = done + int(_RESERVE * self._left() * _TRIAL / (now - began))
-                self.plan = self.plan.shortened(n_sweeps, done)
+            stride, look = max(1, min(int(_LOOK * len(sweeps) / max(now - look, 1e-9)), _LONGEST)), now
         return done, stopping
 
     def _take(self, index: int, kept: Iterator[list[Sample]], told: bool) -> bool:

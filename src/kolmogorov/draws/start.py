@@ -23,6 +23,7 @@ from kolmogorov._support.threads import Threads, one_blas_thread
 from kolmogorov._support.typing import Floats
 from kolmogorov.data import Observations
 from kolmogorov.data.changes import Change
+from kolmogorov.data.view import View
 from kolmogorov.descent.engine import Engine, Search
 from kolmogorov.descent.fitted import NOISE, Fitted, entry_rows
 from kolmogorov.descent.problem import ITEM_SIDE, USER_SIDE, Problem
@@ -222,12 +223,27 @@ class FactorChain:
         """Draw the ratings behind answers where there are any, items, users, the noise and the prior of items."""
         if self.hidden:
             self._draw_answers(index)
-        self._draw_items(index)
-        self._draw_users(index)
-        now, squares = self.factors, self._chain.residuals(self.factors.users, self.factors.items, self.rows)
-        noise = self.drawn_noise(float(squares.sum()))
-        prior = now.prior.learned(now.items, self._seen, self.variance, self.rng)
-        self.factors = replace(now, prior=prior, noise=noise)
+        now, rows = self.factors, self.rows
+        items = self._drawn(self.columns, ITEM_SIDE, index, now.users, now.prior.centre, now.prior.precision)
+        # Users' factors explain what the items' first column, the same for all, leaves of answers.
+        left, rest = rows.with_values(rows.values - items[rows.indices, 0]), np.ascontiguousarray(items[:, 1:])
+        normal = np.zeros((len(now.users), rest.shape[1])), np.eye(rest.shape[1])
+        users = np.column_stack([np.ones(len(now.users)), self._drawn(left, USER_SIDE, index, rest, *normal)])
+        noise = self.drawn_noise(float(self._chain.residuals(users, items, rows).sum()))
+        prior = now.prior.learned(items, self._seen, self.variance, self.rng)
+        self.factors = Factors(users, items, prior, noise)
+
+    def _drawn(self, view: View, side: int, index: int, partners: Floats, centre: Floats, pull: Floats) -> Floats:
+        """Draw the factors of all rows of a side, given those of their partners and their prior."""
+        out = np.empty_like(centre)
+        given = (*entries(view), 1.0 / self.factors.noise, partners, centre, pull)
+        seeds = row_seeds(self.seed, index, side, np.arange(len(out)))
+
+        def share(first: int, last: int) -> None:
+            draw_normals(*given, seeds[first:last], first, last, out)
+
+        self._chain.deal(share, view, out.shape[1] ** 2, _ROW_COST)
+        return out
 
     def _draw_answers(self, index: int) -> None:
         """Draw the rating behind each answer; stretch ratings and items; put the ratings in the order of users too."""
@@ -266,33 +282,6 @@ class FactorChain:
         mode = (slope + np.sqrt(slope * slope + 4.0 * square * n)) / (2.0 * square)
         drawn: Floats = mode * np.exp(self.rng.standard_normal(len(mode)) / np.sqrt(square * mode * mode + n))
         return drawn
-
-    def _draw_items(self, index: int) -> None:
-        """Draw the items given the factors of users."""
-        now, items = self.factors, np.empty_like(self.factors.items)
-        given = (*entries(self.columns), 1.0 / now.noise, now.users, now.prior.centre, now.prior.precision)
-        seeds = row_seeds(self.seed, index, ITEM_SIDE, np.arange(len(items)))
-
-        def share(first: int, last: int) -> None:
-            draw_normals(*given, seeds[first:last], first, last, items)
-
-        self._chain.deal(share, self.columns, items.shape[1] ** 2, _ROW_COST)
-        self.factors = replace(now, items=items)
-
-    def _draw_users(self, index: int) -> None:
-        """Draw users' factors given what the items' first column, the same for all, leaves of answers."""
-        view, now = self.rows, self.factors
-        rest = np.ascontiguousarray(now.items[:, 1:])
-        drawn = np.empty((len(now.users), rest.shape[1]))
-        table = view.with_values(view.values - now.items[view.indices, 0])
-        given = (*entries(table), 1.0 / now.noise, rest, np.zeros_like(drawn), np.eye(rest.shape[1]))
-        seeds = row_seeds(self.seed, index, USER_SIDE, np.arange(len(drawn)))
-
-        def share(first: int, last: int) -> None:
-            draw_normals(*given, seeds[first:last], first, last, drawn)
-
-        self._chain.deal(share, view, drawn.shape[1] ** 2, _ROW_COST)
-        self.factors = replace(now, users=np.column_stack([np.ones(len(drawn)), drawn]))
 
     def drawn_noise(self, squares: float) -> float:
         """Draw the noise, unless ratings are hidden, which have no scale of their own."""

@@ -5,13 +5,10 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from helpers.planned import planned
 from kolmogorov import Observations
 from kolmogorov.cluster.dask import Dask
-from kolmogorov.draws.plan import Plan
 from kolmogorov.errors import ParameterError
 
 SMALL = {"n_chains": 2, "burn_in": 12, "n_samples": 4, "thin": 2, "random_state": 0}
@@ -79,28 +76,6 @@ def test_time_is_kept(tables, likelihood, monkeypatch):
 def test_no_time_at_all_still_gives_a_draw(tables, burn_in, thin):
     model = drawn(tables, "gaussian", max_seconds=1e-9, burn_in=burn_in, thin=thin, n_chains=3, n_jobs=2)
     assert model.posterior_.n_draws == model.posterior_.n_chains == 2
-
-
-@given(st.integers(1, 200), st.integers(1, 30), st.integers(1, 9), st.integers(-5, 600), st.integers(1, 40))
-def test_a_shortened_plan_fits_and_keeps_draws_that_are_still_to_come(burn_in, n_samples, thin, n_sweeps, begun):
-    plan = Plan(
-        likelihood="gaussian",
-        levels=np.array([0.0, 1.0]),
-        n_events=3,
-        n_chains=2,
-        burn_in=burn_in,
-        n_samples=n_samples,
-        thin=thin,
-        n_features=0,
-    )
-    begun = min(begun, plan.n_sweeps - 1)
-    short = plan.shortened(n_sweeps, begun)
-    assert short.n_sweeps <= max(n_sweeps, begun + thin, burn_in + thin)
-    assert short.n_samples <= plan.n_samples
-    # What was kept before is what the shorter plan keeps, so that all chains have as many draws.
-    past = range(1, begun + 1)
-    assert short.n_sweeps > begun or any(plan.keeps(s) for s in past)
-    assert [s for s in past if short.keeps(s)] == [s for s in past if plan.keeps(s)]
 
 
 def test_time_is_not_given_to_a_cluster(tables):
