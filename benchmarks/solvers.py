@@ -1,9 +1,8 @@
 """Every binary solver on item problems of the toy (D1) and of MovieLens 100K, in one run.
 
 Measures, for D = 4 ... 100: milliseconds per problem on one thread (median), eigendecompositions, mean gap to the best
-value known, and the share of problems solved to it; then the ratios of the times to `enhanced_gd` beside the
-paper's Table IV; the phases of its Table II; Newton against gradient descent; and Beasley's instances. "best known" is
-the best of all solvers of the run.
+value known, and the share of problems solved to it; then Newton against gradient descent, and Beasley's instances.
+"Best known" is the best of all solvers of the run. The paper's tables: `python -m reproduce table_1 table_2 table_4`.
 """
 
 import argparse
@@ -32,8 +31,6 @@ def by_size(*arguments, **options):
 
 TIMES = by_size(["significant", ".0%"], "{} ({})")
 GAPS = by_size(["gap", ".0f"], "{} / {}")
-RATIOS = by_size([".2f", ".2f"], "{} / {}")
-PHASES = [Column("settings"), *(Column(phase, ".0%") for phase in ("I-A", "I-B", "II-A", "II-B"))]
 NEWTON = [
     Column("D"),
     *(Column(f"EVDs `{name}`", ".1f") for name in ("gd", "enhanced_gd", "newton")),
@@ -50,22 +47,6 @@ SOLVERS = {
     "quasi_newton": ("quasi_newton", {}, 100),
     "sdr": ("sdr", {}, 50),
     "dmo": ("dmo", {"max_nodes": 3_000_000}, 20),
-}
-# Table IV of the paper as ratios to its enhanced GD with exact EVD.
-PAPER = {
-    "D1": {
-        "sdr": {4: 87.8, 8: 85.6, 12: 71.2},
-        "dmo": {4: 1.49, 8: 21.5, 12: 9346.0},
-        "quasi_newton": {20: 11.7, 50: 33.0, 100: 31.4},
-        "gd": {4: 1.01, 8: 1.30, 12: 1.23, 20: 9.02, 50: 27.7, 100: 26.4},
-        "enhanced_gd lanczos": {20: 0.95, 50: 0.37, 100: 0.11},
-    },
-    "ML-100K": {
-        "sdr": {4: 14.2, 8: 14.1, 12: 13.8},
-        "dmo": {4: 0.96, 8: 3.56, 12: 329.0},
-        "gd": {4: 1.02, 8: 1.02, 12: 1.05, 20: 3.82, 50: 10.1, 100: 19.7},
-        "enhanced_gd lanczos": {20: 0.97, 50: 0.58, 100: 0.15},
-    },
 }
 
 
@@ -93,8 +74,8 @@ def run(problems, name):
     return np.array([a.seconds for a in answers]), np.array([a.value for a in answers]), np.mean(evds)
 
 
-def compare(title, observations, user_reg, count, paper):
-    """Make the tables of times, of gaps and of ratios."""
+def compare(title, observations, user_reg, count):
+    """Make the tables of times and of gaps."""
     results = {}
     for size in SIZES:
         few = count if size <= 20 else max(4, count // 4)
@@ -103,56 +84,36 @@ def compare(title, observations, user_reg, count, paper):
             if size <= limit and (solver != "sdr" or installed("clarabel")):
                 results[size, name] = run(problems, name)
         print(f"{title}, D = {size}: done", flush=True)
-    tables = {
-        "times": Table("", f"{title}, milliseconds per problem (share solved to the best value known)", "", TIMES),
-        "gaps": Table("", f"{title}, mean gap to the best value known / EVDs per problem", "", GAPS),
-        "ratios": Table("", f"{title}, time as a multiple of enhanced_gd, ours / the paper's", "", RATIOS),
+    words = {
+        "times": ("milliseconds per problem (share solved to the best value known)", TIMES),
+        "gaps": ("mean gap to the best value known / EVDs per problem", GAPS),
     }
-    for kind, table in tables.items():
+    tables = []
+    for kind, (what, columns) in words.items():
+        command = "python benchmarks/solvers.py"
+        table = Table(f"solvers-{title.lower()}-{kind}", f"{title}, {what}", command, columns)
         for name in SOLVERS:
-            cells = [figures(results, size, name, paper)[kind] for size in SIZES]
-            if (kind != "gaps" or name != "exhaustive") and (kind != "ratios" or any(cells)):
-                table.add(f"`{name}`", *cells)
-    for kind, table in tables.items():
-        table.name, table.command = f"solvers-{title.lower()}-{kind}", "python benchmarks/solvers.py"
-    finish(*tables.values(), complete=count == COUNT and installed("clarabel"))
+            if kind != "gaps" or name != "exhaustive":
+                table.add(f"`{name}`", *(figures(results, size, name)[kind] for size in SIZES))
+        tables.append(table)
+    finish(*tables, complete=count == COUNT and installed("clarabel"))
     for size in SIZES:
         if (size, "sdr") in results:
             times = np.median(results[size, "sdr"][0]) / np.median(results[size, "auto"][0])
             print(f"{title}, D = {size}: auto is {times:.0f} times faster than sdr")
 
 
-def figures(results, size, name, paper):
+def figures(results, size, name):
     """The cells of one solver and size."""
     if (size, name) not in results:
-        return {"times": None, "gaps": None, "ratios": None}
+        return {"times": None, "gaps": None}
     best = np.min([values for (d, _), (_, values, _) in results.items() if d == size], axis=0)
     seconds, values, evds = results[size, name]
     at_best = np.mean(values <= best + 1e-6 * (1 + np.abs(best)))
-    theirs = paper.get(name, {}).get(size)
-    ours = np.median(seconds) / np.median(results[size, "enhanced_gd"][0])
     return {
         "times": [1e3 * np.median(seconds), at_best],
         "gaps": [(values - best).mean(), evds] if evds else [(values - best).mean()],
-        "ratios": None if theirs is None else [ours, theirs],
     }
-
-
-def phases():
-    title = "Table II: share of iterations in the phases; D1, D = 8 (the paper: 37 / 9 / 8 / 46 %)"
-    table = Table("solvers-phases", title, "python benchmarks/solvers.py", PHASES)
-    for words, options in (
-        ("defaults (step 1, tol 1e-4)", {}),
-        ("step 0.2", {"step": 0.2}),
-        ("step 0.2, tol 0.01", {"step": 0.2, "tol": 1e-2}),
-    ):
-        total = np.zeros(4)
-        for seed in range(10):
-            toy = datasets.load("toy", random_state=seed)
-            for problem in item_problems(toy, 8, 40, 0.1):
-                total += list(bqp.solve(problem, solver="enhanced_gd", **options).phases.values())
-        table.add(words, *(total / total.sum()))
-    finish(table)
 
 
 def newton_against_gd(observations):
@@ -162,18 +123,9 @@ def newton_against_gd(observations):
         rows = []
         for problem in item_problems(observations, size, 40, 0.1):
             answers = [bqp.solve(problem, solver=name) for name in ("gd", "enhanced_gd", "newton")]
-            norms = [gradient_norm(problem, answers[k].dual) for k in (0, 2)]
-            rows.append([a.n_evd for a in answers] + norms)
+            rows.append([a.n_evd for a in answers] + [answers[k].gradient_norm for k in (0, 2)])
         table.add(size, *np.mean(rows, axis=0))
     finish(table)
-
-
-def gradient_norm(problem, dual, gamma=100.0):
-    ones = np.ones(problem.size)
-    a = problem.gram @ ones / 2 - problem.moment
-    lifted = np.block([[np.zeros((1, 1)), a[None] / 2], [a[:, None] / 2, problem.gram / 4]])
-    values, vectors = np.linalg.eigh(-lifted - np.diag(dual))
-    return np.linalg.norm(1 - gamma * ((vectors**2) @ np.clip(values, 0, None)))
 
 
 def beasley(folder):
@@ -201,15 +153,14 @@ def main():
     began = time.perf_counter()
     toy = datasets.load("toy")
     with one_blas_thread():
-        compare("D1", toy, 0.1, count, PAPER["D1"])
+        compare("D1", toy, 0.1, count)
         try:
             ratings = datasets.load("ml-100k")
         except DataError as error:
             ratings = None
             print(f"\nML-100K: skipped: {error}")
         if ratings is not None:
-            compare("ML-100K", ratings, 60.0, count, PAPER["ML-100K"])
-        phases()
+            compare("ML-100K", ratings, 60.0, count)
         newton_against_gd(toy)
         beasley(folder / "bqp")
     print(f"\n{time.perf_counter() - began:.0f} s in all")

@@ -20,16 +20,6 @@ EXACT_LIMIT = 16
 
 
 @kernel
-def flip(s, x, slope, d):
-    """Flip bit d of x and bring slope[e] = s_ee - 2 v_e + 2 sum_{f != e} s_ef x_f up to date."""
-    sign = 1.0 - 2.0 * x[d]
-    x[d] += sign
-    for e in range(x.size):
-        slope[e] += 2.0 * sign * s[d, e]
-    slope[d] -= 2.0 * sign * s[d, d]
-
-
-@kernel
 def refresh(s, v, x, slope):
     """Compute slope[e] = s_ee - 2 v_e + 2 sum_{f != e} s_ef x_f; return the value of x."""
     value = 0.0
@@ -84,9 +74,13 @@ def multi_start(gram, moment, start, seeds, n_starts, stop, x):
                                 best, one, two = change, d, e
                 if one < 0:
                     break
-                flip(s, trial, slope, one)
-                if two >= 0:
-                    flip(s, trial, slope, two)
+                for d in (one, two):
+                    if d >= 0:
+                        sign = 1.0 - 2.0 * trial[d]
+                        trial[d] += sign
+                        for e in range(size):
+                            slope[e] += 2.0 * sign * s[d, e]
+                        slope[d] -= 2.0 * sign * s[d, d]
             reached = refresh(s, v, trial, slope)
             if reached < least:
                 least = reached

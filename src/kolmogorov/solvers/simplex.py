@@ -31,16 +31,6 @@ def half_gradient(gram, moment, x, out):
         out[d] = total
 
 
-@kernel
-def normalise(t):
-    """Divide by the sum, from which rounding may have strayed."""
-    total = 0.0
-    for d in range(t.size):
-        total += t[d]
-    for d in range(t.size):
-        t[d] /= total
-
-
 @dataclass(frozen=True)
 class Convex(RowSolver):
     """A convex method, whose kernel `descent` improves points until their Frank-Wolfe gap is small.
@@ -96,7 +86,7 @@ def frank_wolfe(gram, moment, x, tol, max_iter):
             steps += 1
         for d in range(size):
             t[d] = max(t[d], 0.0)
-        normalise(t)
+        t /= np.sum(t)  # rounding may have strayed
 
 
 @dataclass(frozen=True)
@@ -164,7 +154,7 @@ def pairwise_row(q, w, t, tol, max_iter):
             g[d] += move * (line[d] - other[d])
         steps += 1
         fresh = False
-    normalise(t)
+    t /= np.sum(t)
 
 
 @kernel
@@ -274,7 +264,7 @@ def active_set(gram, moment, x, tol, max_iter):
             if inner - g[entering] <= tol * scale or inside[entering]:
                 break
             inside[entering] = True
-        normalise(t)
+        t /= np.sum(t)
         # What pairwise descent finds nothing to do for costs it one look at the gap, which it computes again.
         pairwise_row(q, w, t, tol, max(max_iter - rounds, 0))
 
