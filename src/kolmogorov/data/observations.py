@@ -171,29 +171,12 @@ class Observations:
         if not ratings.size:
             raise nothing_there("here")
         scale = told.scale_of(ratings, mass if mass.size else None, place)
-        return cls.assembled(
-            users, own, items, partner, scale.probability(ratings), mass, scale, told.duplicates, place
-        )
-
-    @classmethod
-    def assembled(
-        cls,
-        users: Vocabulary,
-        own: NDArray[Any],
-        items: Vocabulary,
-        partner: NDArray[Any],
-        values: Floats,
-        weights: Floats,
-        scale: Scale,
-        duplicates: str,
-        place: Place,
-    ) -> Observations:
-        """Sort entries that were checked and are on their scale."""
 
         def complain(first: int, second: int) -> DataError:
             return duplicate(users.ids[own[first]], items.ids[partner[first]], place(first), place(second))
 
-        rows = sorted_view((len(users), len(items)), own, partner, values, weights, duplicates, complain)
+        shape, probabilities = (len(users), len(items)), scale.probability(ratings)
+        rows = sorted_view(shape, own, partner, probabilities, mass, told.duplicates, complain)
         return cls(users, items, rows, scale)
 
     @classmethod

@@ -32,6 +32,7 @@ from kolmogorov.data.columns import (
 )
 from kolmogorov.data.observations import Observations, check_any
 from kolmogorov.data.packed import check_free, write_table
+from kolmogorov.data.scale import Terms
 from kolmogorov.data.sources import Source, sources_of
 from kolmogorov.data.told import Provenance, Reading, points_of
 from kolmogorov.data.values import Notation, UnreadableError, ValueColumn, looks_like_number, numbers_of
@@ -342,8 +343,9 @@ def _gathered(sources: Sequence[Source], told: Reading) -> Observations:
     (user_ids, own), (item_ids, partner) = (side.finish(sides.pop(0)) for side in (users, items))
     # Clicks are repeated as a matter of course, and count once.
     once = told.implicit and told.duplicates == "error"
-    named, merging = (Vocabulary(user_ids), own, Vocabulary(item_ids), partner), "mean" if once else told.duplicates
-    found = Observations.assembled(*named, scale.probability(ratings), weights, scale, merging, place)
+    terms = Terms(told.minimum, told.maximum, told.scaling, "mean" if once else told.duplicates)
+    named = Vocabulary(user_ids), own, Vocabulary(item_ids), partner
+    found = Observations.of_rows(*named, ratings, terms, weights=weights if weights.size else None, place=place)
 
     meanings = {word: number for column in columns for word, number in column.words.items()}
     decimal = next((column.decimal for column in columns if column.decimal), "")
