@@ -10,7 +10,7 @@ import pytest
 import kolmogorov as km
 from kolmogorov._support.optional import require, to_frame
 from kolmogorov._support.seeds import base_seed, row_seeds
-from kolmogorov._support.threads import Threads, thread_count, usable_cpus
+from kolmogorov._support.threads import thread_count, usable_cpus
 from kolmogorov._support.writing import check_writable, replacing
 from kolmogorov.errors import FileWriteError, MissingExtraError, ParameterError
 
@@ -88,28 +88,6 @@ def test_thread_counts():
             thread_count(wrong)
 
 
-@pytest.mark.parametrize("n_jobs", [1, 3])
-@pytest.mark.parametrize("rows", [1, 7, 1000])
-def test_shares_cover_every_row_once(n_jobs, rows):
-    counts = np.zeros(rows, dtype=int)
-
-    def work(first, last):
-        counts[first:last] += 1
-
-    with Threads(n_jobs) as dealer:
-        dealer.deal(work, rows, row_entries=10_000)
-    assert (counts == 1).all()
-
-
-@pytest.mark.parametrize("n_jobs", [1, 2])
-def test_an_error_in_a_share_is_raised(n_jobs):
-    def work(first, last):
-        raise ZeroDivisionError
-
-    with Threads(n_jobs) as dealer, pytest.raises(ZeroDivisionError):
-        dealer.deal(work, 100, 64)
-
-
 def test_atomic_files_are_whole_or_absent(tmp_path):
     path = tmp_path / "f"
 
@@ -178,13 +156,6 @@ def test_compilation_is_announced_once_and_cached(tmp_path):
     assert "compiling" not in errors[1]
 
 
-def test_a_module_of_a_package_that_is_absent_is_not_installed():
-    from kolmogorov._support import optional
-
-    assert optional.installed("json.decoder")
-    assert not optional.installed("no_such_package.module")
-
-
 # --- files that are written whole --------------------------------------------------------------------------------
 
 
@@ -217,12 +188,6 @@ def test_what_is_under_way_is_no_more_readable_than_what_it_replaces(tmp_path):
         assert part.stat().st_mode & 0o777 == 0o600
 
 
-def test_a_new_file_has_the_permissions_of_new_files(tmp_path):
-    write(tmp_path / "model")
-    (tmp_path / "other").touch()
-    assert (tmp_path / "model").stat().st_mode == (tmp_path / "other").stat().st_mode
-
-
 def test_a_read_only_file_is_not_replaced(tmp_path):
     path = tmp_path / "model"
     path.write_bytes(b"old")
@@ -248,15 +213,6 @@ def test_long_names(tmp_path):
     path = tmp_path / ("n" * 250)
     write(path)
     assert names(tmp_path) == [path.name]
-
-
-def test_nothing_is_left_of_what_failed(tmp_path):
-    path = tmp_path / "model"
-    write(path, b"old")
-    with pytest.raises(KeyError), replacing(path):
-        raise KeyError
-    assert names(tmp_path) == ["model"]
-    assert path.read_bytes() == b"old"
 
 
 def test_two_writers_do_not_disturb_each_other(tmp_path):

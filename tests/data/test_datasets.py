@@ -69,12 +69,6 @@ def test_planted_tables_come_from_their_model():
         datasets.planted(n_events=0)
 
 
-def test_a_seed_fixes_a_planted_table():
-    one, same, other = (datasets.load("planted", noise=0.1, random_state=seed) for seed in (3, 3, 4))
-    assert one.fingerprint() == same.fingerprint() != other.fingerprint()
-    assert one.fingerprint() == datasets.planted(noise=0.1, random_state=3).observations.fingerprint()
-
-
 def test_unknown_names_are_told():
     with pytest.raises(ParameterError, match=r"Unknown dataset 'ml-1k'.*Did you mean 'ml-1m'|'ml-100k'"):
         datasets.load("ml-1k")

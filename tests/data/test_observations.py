@@ -18,9 +18,9 @@ from helpers.strategies import tables
 from kolmogorov import KolmogorovModel, Observations, pack, read_ratings
 from kolmogorov.data import Scale, Vocabulary
 from kolmogorov.data.observations import check_trainable, least_like
-from kolmogorov.data.scale import FURTHEST_END, LARGEST_WEIGHT, LEAST_WEIGHT, SHORTEST_SPAN
+from kolmogorov.data.scale import FURTHEST_END, LARGEST_WEIGHT, LEAST_WEIGHT
 from kolmogorov.data.view import counting_order
-from kolmogorov.errors import DataError, ParameterError, UnknownIdError
+from kolmogorov.errors import DataError, ParameterError
 
 
 def test_a_stored_zero_is_observed_and_a_missing_entry_is_not():
@@ -102,14 +102,6 @@ def test_bad_arrays_are_named(options, message):
         Observations.from_arrays(users, items, values, **arguments)
 
 
-@pytest.mark.parametrize(("empty", "message"), [([[np.nan]], "no observations"), ([1.0], "two-dimensional")])
-def test_tables_without_content(empty, message):
-    with pytest.raises(DataError, match=message):
-        Observations.from_dense(empty)
-    with pytest.raises(DataError, match="no observations"):
-        Observations.from_arrays([], [], [])
-
-
 def test_duplicates_are_settled_as_asked():
     arrays = ([1, 1, 1, 2], [7, 7, 8, 7], [1.0, 0.0, 1.0, 1.0])
     assert naive.cells(Observations.from_arrays(*arrays, duplicates="last"))["1", "7"] == 0.0
@@ -180,14 +172,6 @@ def test_vocabulary():
             Vocabulary.of(wrong)
 
 
-@given(st.lists(st.integers(-50, 50), min_size=1))
-def test_distinct_integers_agree_with_numpy(ids):
-    vocabulary, codes = Vocabulary.index(ids)
-    expected, inverse = np.unique(ids, return_inverse=True)
-    assert vocabulary.ids.tolist() == list(map(str, expected))
-    assert np.array_equal(codes, inverse)
-
-
 def test_rescaling():
     obs = Observations.from_arrays([1, 2], [1, 1], [2, 4], maximum=4)
     other = obs.rescaled(Scale(0.0, 5.0))
@@ -203,14 +187,6 @@ def test_repr_and_fingerprint():
     assert obs.fingerprint() != Observations.from_arrays([1, 1], [1, 2], [1, 5]).fingerprint()
 
 
-def test_observations_cannot_be_changed():
-    obs = Observations.from_dense([[1, 0]])
-    with pytest.raises(AttributeError, match="cannot assign to field 'scale'"):
-        obs.scale = Scale(0.0, 2.0)
-    with pytest.raises(DataError, match="boolean mask"):
-        obs.subset(np.array([0]))
-
-
 def test_sparse_formats_that_hide_zeros_and_complex_values_are_refused():
     for kind in (sp.dia_array, sp.bsr_array):
         with pytest.raises(DataError, match="Convert the matrix to csr"):
@@ -221,16 +197,6 @@ def test_sparse_formats_that_hide_zeros_and_complex_values_are_refused():
         Observations.from_arrays([1], [1], [1], maximum="five")
     with pytest.raises(ParameterError, match="'backend' must be one of"):
         Observations.from_arrays([1], [1], [1]).to_frame("nonsense")
-
-
-def test_ids_are_translated_by_their_texts():
-    numbers, words = Vocabulary.of([1, 20]), Vocabulary.of(["20", "x"])
-    assert numbers.translate(words).tolist() == [1, -1]
-    assert words.translate(numbers).tolist() == [-1, 0]
-    titled = numbers.with_labels({"1": "same", "20": "same"})
-    with pytest.raises(UnknownIdError, match="Several ids have the title 'same': 1, 20"):
-        titled.parse("same")
-    assert titled.parse("other") == "other"
 
 
 def test_an_id_may_end_in_a_character_that_numpy_cuts_off():
@@ -287,11 +253,6 @@ def test_leave_one_out_takes_one_of_every_user_who_has_two(table):
     train, test = table.split(random_state=1, by="leave_one_out")
     assert test.rows.counts.tolist() == (table.rows.counts > 1).astype(int).tolist()
     assert sorted(pairs(train) + pairs(test)) == pairs(table)
-
-
-def test_the_seed_decides(zoo):
-    one, two, three = (zoo.split(0.3, random_state=s, by="user")[1] for s in (0, 0, 1))
-    assert pairs(one) == pairs(two) != pairs(three)
 
 
 def test_what_cannot_be_split_so(zoo):
@@ -433,12 +394,6 @@ WAYS = {
 
 
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("weight", [LEAST_WEIGHT, 1.0, LARGEST_WEIGHT])
-def test_weights_inside_the_bounds_are_accepted(tmp_path, way, weight):
-    WAYS[way](tmp_path, [5.0, 3.0, 1.0], [1.0, weight, 1.0])
-
-
-@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("weight", [LEAST_WEIGHT / 2, LARGEST_WEIGHT * 2, 1e308, 5e-324, 0.0, -1.0, np.inf])
 def test_weights_outside_the_bounds_are_named(tmp_path, way, weight):
     with pytest.raises(DataError, match=r"(entry|row|line|cell) .*weight .*(1e-09 to 1e\+09|finite)"):
@@ -465,17 +420,6 @@ def test_scales_that_overflow_or_vanish_are_refused(tmp_path, low, high):
     for read in (lambda: read_ratings(path, scaling="minmax"), lambda: pack(path, tmp_path / "t", scaling="minmax")):
         with pytest.raises(DataError, match="do not make a scale"):
             read()
-
-
-def test_the_ends_of_scales():
-    widest = Scale(-FURTHEST_END, FURTHEST_END)
-    assert widest.probability(np.array([-FURTHEST_END, 0.0, FURTHEST_END])).tolist() == [0.0, 0.5, 1.0]
-    shortest = Scale(0.0, SHORTEST_SPAN)
-    assert shortest.rating(shortest.probability(SHORTEST_SPAN)) == SHORTEST_SPAN
-    with pytest.raises(DataError, match="do not make a scale"):
-        Observations.from_arrays([1], [1], [1e200])
-    with pytest.raises(ParameterError, match="minimum 0 and maximum 1e-200 do not make a scale"):
-        Observations.from_arrays([1], [1], [0], maximum=1e-200)
 
 
 @pytest.mark.parametrize("value", [1e17, -1e17, 1e90, 2.0])
@@ -546,15 +490,6 @@ def test_what_is_not_at_an_end_or_not_all_the_same_is_accepted(visits, tmp_path)
     almost = Observations.from_arrays(visits.user_rows(), visits.item_rows(), values)
     assert almost.extent() == pack(almost, tmp_path / "packed").extent() == (0.0, 1.0)
     KolmogorovModel(2, random_state=0).fit(almost)
-
-
-def test_only_yes_can_be_read_packed_split_and_folded_in(visits, zoo, tmp_path):
-    path = tmp_path / "visits.csv"
-    path.write_text("user,item,value\n" + "".join(f"{k},a,1\n" for k in range(9)))
-    assert len(read_ratings(path)) == len(pack(path, tmp_path / "packed")) == 9
-    assert sum(map(len, visits.split(random_state=0))) == len(visits)
-    likes = Observations.from_arrays(["newt", "newt"], ["milk", "hair"], [1, 1])
-    assert KolmogorovModel(3, random_state=0).fit(zoo).fold_in(likes).shape == (1, 3)
 
 
 def test_a_fold_that_leaves_too_little_is_named():

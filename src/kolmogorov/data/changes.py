@@ -93,63 +93,64 @@ def changed(
         leaving[left[left >= 0]] = True
         stays &= ~leaving[own]
         missing += int((left < 0).sum())
-    weights = [np.ones(len(one)) if one.weights is None else one.weights for one in (table, new)]
-    now = sorted_view(
-        (len(users), len(items)),
-        np.concatenate([own[stays], new_users[new.user_rows()]]),
-        np.concatenate([partner[stays], new_items[new.item_rows()]]),
-        np.concatenate([table.values[stays], new.values]),
-        np.concatenate([weights[0][stays], weights[1]]),
-        "last",
-    )
+    now = np.append(own[stays], new_users[new.user_rows()]), np.append(partner[stays], new_items[new.item_rows()])
+    # Ids that were there without an entry stay unless they are to leave; those that lost their last one go.
+    keep_users, keep_items = np.arange(len(users)) < table.n_users, np.arange(len(items)) < table.n_items
+    keep_users[own], keep_items[partner] = False, False
+    keep_users &= ~leaving
+    keep_users[now[0]], keep_items[now[1]] = True, True
+    users, before_users, user_rows = _settled(users, table.n_users, keep_users)
+    items, before_items, item_rows = _settled(items, table.n_items, keep_items)
+    weights, mass = [], np.empty(0)
+    if table.weights is not None or new.weights is not None:
+        weights = [np.ones(len(one)) if one.weights is None else one.weights for one in (table, new)]
+        mass = np.append(weights[0][stays], weights[1])
+    values, shape = np.append(table.values[stays], new.values), (len(users), len(items))
+    rows = sorted_view(shape, user_rows[now[0]], item_rows[now[1]], values, mass, "last")
 
     # What is given as it was is neither new nor gone.
-    now_own, now_partner = now.owners(0, len(users)).astype(np.int64), now.indices.astype(np.int64)
-    place = _places(now_own * len(items) + now_partner, keys)
+    own, partner, now_own = user_rows[own], item_rows[partner], rows.owners(0, len(users)).astype(np.int64)
+    keys = np.where((own >= 0) & (partner >= 0), own * len(items) + partner, -1)
+    place = _places(now_own * len(items) + rows.indices, keys)
     same = place >= 0
-    as_before = np.isclose(table.values[same], now.values[place[same]], rtol=0.0, atol=1e-12)
-    same[same] = as_before & (weights[0][same] == now.weights[place[same]])
-    fresh = np.ones(now.indices.size, dtype=bool)
+    as_before = np.isclose(table.values[same], rows.values[place[same]], rtol=0.0, atol=1e-12)
+    same[same] = as_before & (weights[0][same] == rows.weights[place[same]]) if weights else as_before
+    fresh = np.ones(rows.indices.size, dtype=bool)
     fresh[place[same]] = False
     n_entries = int(fresh.sum() + (place < 0).sum())
-
-    rows, touched = [], []
-    for both, n, leave, was, found in (
-        (users, table.n_users, leaving, own, now_own),
-        (items, table.n_items, np.zeros(len(items), dtype=bool), partner, now_partner),
-    ):
-        # Ids that were there without an entry stay unless they are to leave; those that lost their last one go.
-        keep = (np.arange(len(both)) < n) & ~leave
-        keep[was] = False
-        keep[found] = True
-        rows.append(_in_order(both, n, keep))
-        changed_rows = _inverse(rows[-1], len(both))[np.unique(np.concatenate([was[~same], found[fresh]]))]
-        touched.append(np.sort(changed_rows[changed_rows >= 0]))
-    if not n_entries and len(rows[0]) == table.n_users:
-        return Change(table, table, rows[0], rows[1], touched[0], touched[1], 0), missing
-    weighed = table.weights is not None or new.weights is not None
-    mass = now.weights if weighed else np.empty(0)
-    after, before = _over(table, (users, items), rows, now_own, now_partner, now.values, mass)
-    return Change(table, after, before[0], before[1], touched[0], touched[1], n_entries), missing
+    after = Observations(users, items, rows, table.scale, table.source)
+    touched = np.append(own[~same], now_own[fresh]), np.append(partner[~same], rows.indices[fresh])
+    return Change(
+        table,
+        after if n_entries or len(users) < table.n_users else table,
+        before_users,
+        before_items,
+        np.setdiff1d(touched[0], [-1]),
+        np.setdiff1d(touched[1], [-1]),
+        n_entries,
+    ), missing
 
 
 def with_ids(table: Observations, users: Vocabulary, items: Vocabulary) -> tuple[Observations, Rows, Rows]:
     """Return a table that also has some ids, without entries, and the row before of each user and of each item now."""
     both = _joined(table.users, users)[0], _joined(table.items, items)[0]
-    rows = [
-        _in_order(ids, len(old), np.ones(len(ids), dtype=bool))
-        for ids, old in zip(both, (table.users, table.items), strict=True)
-    ]
-    entries = table.user_rows(), table.item_rows(), table.values, table.rows.weights
-    after, (of_users, of_items) = _over(table, both, rows, *entries)
-    return after, of_users, of_items
+    return _over(table, *both, np.ones(len(both[0]), dtype=bool), np.ones(len(both[1]), dtype=bool))
 
 
 def without_ids(table: Observations, users: NDArray[np.bool_], items: NDArray[np.bool_]) -> Observations:
     """Return a table without some of its users and items, none of which have entries."""
-    rows = np.flatnonzero(~users), np.flatnonzero(~items)
-    entries = table.user_rows(), table.item_rows(), table.values, table.rows.weights
-    return _over(table, (table.users, table.items), rows, *entries)[0]
+    return _over(table, table.users, table.items, ~users, ~items)[0]
+
+
+def _over(
+    table: Observations, users: Vocabulary, items: Vocabulary, keep_users: NDArray[np.bool_], keep_items: Any
+) -> tuple[Observations, Rows, Rows]:
+    """Return the entries of a table over some of more ids, and the row before of each."""
+    users, before_users, user_rows = _settled(users, table.n_users, keep_users)
+    items, before_items, item_rows = _settled(items, table.n_items, keep_items)
+    entries = user_rows[table.user_rows()], item_rows[table.item_rows()], table.values, table.rows.weights
+    rows = sorted_view((len(users), len(items)), *entries)
+    return Observations(users, items, rows, table.scale, table.source), before_users, before_items
 
 
 def _joined(old: Vocabulary, new: Vocabulary) -> tuple[Vocabulary, Rows]:
@@ -161,25 +162,17 @@ def _joined(old: Vocabulary, new: Vocabulary) -> tuple[Vocabulary, Rows]:
     return Vocabulary([*old.ids.tolist(), *new.ids[strangers].tolist()], labels), rows
 
 
-def _in_order(both: Vocabulary, n_old: int, stay: NDArray[np.bool_]) -> Rows:
-    """Return the rows of the ids that stay, in the order of ids where the old ones are in it."""
+def _settled(both: Vocabulary, n_old: int, stay: NDArray[np.bool_]) -> tuple[Vocabulary, Rows, Rows]:
+    """Return the ids that stay, the row before of each, and the row now of each there was; -1 where there is none.
+
+    They are in the order of ids where the old ones are.
+    """
     rows = np.flatnonzero(stay)
     known, ids = both.ids[:n_old].tolist(), both.ids[rows].tolist()
     if known == in_order(known):
         place = {text: at for at, text in enumerate(in_order(ids))}
         rows = rows[np.argsort([place[text] for text in ids])]
-    return rows
-
-
-def _over(
-    table: Observations, ids: Any, rows: Any, own: Rows, partner: Rows, values: Floats, weights: Floats
-) -> tuple[Observations, list[Rows]]:
-    """Return entries, whose numbers are among all `ids`, as a table of those in some `rows`, and the rows before."""
-    places = [_inverse(kept, len(both)) for kept, both in zip(rows, ids, strict=True)]
-    view = sorted_view((len(rows[0]), len(rows[1])), places[0][own], places[1][partner], values, weights)
-    users, items = (both.chosen(kept) for kept, both in zip(rows, ids, strict=True))
-    before = [np.where(kept < n, kept, -1) for kept, n in zip(rows, (table.n_users, table.n_items), strict=True)]
-    return Observations(users, items, view, table.scale, table.source), before
+    return both.chosen(rows), np.where(rows < n_old, rows, -1), _inverse(rows, len(both))
 
 
 def _places(keys: Rows, wanted: Rows) -> Rows:
