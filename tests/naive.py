@@ -124,12 +124,6 @@ def dual_gradient(matrix, dual, gamma):
     return 1 - gamma * np.diag(vectors @ np.diag(np.clip(values, 0, None)) @ vectors.T)
 
 
-def dual_solution(matrix, dual, gamma):
-    """X = gamma Pi_+(C)."""
-    values, vectors = np.linalg.eigh(-matrix - np.diag(dual))
-    return gamma * vectors @ np.diag(np.clip(values, 0, None)) @ vectors.T
-
-
 def backtracking_descent(matrix, gamma, tol, step, shrink, armijo, start=1.0):
     """The paper's Algorithm 1 as printed; every dual point it visits."""
     dual = np.full(len(matrix), start)

@@ -116,17 +116,6 @@ def test_the_recipe_for_conda_is_that_of_the_package():
     assert made["about"]["home"] == project["urls"]["Homepage"]
 
 
-@pytest.mark.long("the wheel")
-def test_the_script_of_the_recipe_builds_from_the_sources(built, tmp_path):
-    pytest.importorskip("hatchling")
-    with tarfile.open(built["source"]) as archive:
-        archive.extractall(tmp_path / "work", **({"filter": "data"} if hasattr(tarfile, "data_filter") else {}))
-    (folder,) = (tmp_path / "work").iterdir()
-    words = recipe()["build"]["script"].split()
-    call(sys.executable, *words[1:], "--no-index", "--target", tmp_path / "made", cwd=folder)
-    assert (tmp_path / "made" / "kolmogorov" / "_version.py").exists()
-
-
 def test_all_is_everything_that_the_library_can_do():
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
     (everything,) = extras["all"]

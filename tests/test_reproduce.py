@@ -9,11 +9,9 @@ import pytest
 import naive
 from kolmogorov import Observations, datasets
 from kolmogorov.errors import DataError
-from kolmogorov.solvers.bqp import solve
 from reproduce import common, errata, lemmas
 from reproduce.__main__ import ABLATIONS, MODULES, computation, main
 from reproduce.baselines import MatrixFactorization, SVDpp, svdpp_epoch
-from reproduce.figure_8 import influence
 from reproduce.page import PAGE, filled, markdown
 from reproduce.printed import EXAMPLE, TABLE_6
 from reproduce.table_6 import taste
@@ -132,27 +130,6 @@ def test_errors_of_ritz_values_are_those_of_the_krylov_space(reorthogonalised):
         assert small <= beta
 
 
-def test_what_is_lifted_is_the_same_problem():
-    gram, moment = (array[0] for array in common.toy_problems(4, 3))
-    expected, _ = naive.lifted(gram, moment)
-    np.testing.assert_allclose(common.lifted(gram, moment), expected)
-    dual = solve(gram, moment, solver="newton", gamma=lemmas.GAMMA, tol=1e-10).dual
-    assert np.abs(lemmas.h(expected, dual)[1]).max() < 1e-6
-
-
-def test_item_problems_are_normal_equations(rng):
-    toy, _ = common.split("D1")
-    theta = rng.dirichlet(np.ones(3), toy.n_users)
-    gram, moment = common.item_problems(toy, theta)
-    np.testing.assert_allclose(gram, np.broadcast_to(theta.T @ theta, gram.shape))
-    np.testing.assert_allclose(moment, toy.values.reshape(toy.n_users, -1).T @ theta)
-
-
-def test_influence_counts_the_supports_inside(rng):
-    psi = rng.integers(0, 2, size=(30, 5)).astype(bool)
-    np.testing.assert_allclose(influence(psi), [np.mean([(other <= own).all() for other in psi]) for own in psi])
-
-
 def test_fits_are_guarded_or_not():
     with_them, without = (common.fitted("D1", 8, common.lanczos(1.0), 6, guarded=guarded) for guarded in (True, False))
     assert (np.diff(with_them.train) <= 0).all()
@@ -185,20 +162,6 @@ def test_baselines_beat_the_mean_and_predict_by_their_formula(model):
     parts = (model.mean, model.user_bias, model.item_bias, model.user_factors, model.item_factors)
     pairs = zip(test.user_rows()[:5], test.item_rows()[:5], strict=True)
     np.testing.assert_allclose(model.predict(test)[:5], [naive.biased_prediction(*parts, u, i) for u, i in pairs])
-
-
-def test_without_biases_there_are_none():
-    table = datasets.load("zoo")
-    model = MatrixFactorization(3, 1.0, biased=False).fit(table)
-    assert not model.user_bias.any()
-    assert not model.item_bias.any()
-
-
-@pytest.mark.long("the paper's items")
-def test_baselines_on_movielens(data_directory):
-    train, test = datasets.load("ml-100k").split(test_size=0.2, random_state=0)
-    assert 4 * MatrixFactorization(10, 3.0).fit(train).error(test) < 0.917
-    assert 4 * SVDpp(10, 0.007, 0.07).fit(train).error(test) < 0.918
 
 
 def test_what_has_no_data_is_left_out_with_a_sentence(monkeypatch, capsys):

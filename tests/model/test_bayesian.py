@@ -6,8 +6,7 @@ from scipy import stats
 
 from kolmogorov import BayesianKolmogorovModel, KolmogorovModel, Observations
 from kolmogorov.data.datasets import planted
-from kolmogorov.data.view import View
-from kolmogorov.errors import DataError, ParameterError
+from kolmogorov.errors import DataError
 
 SMALL = {"psi": "binary", "n_chains": 2, "burn_in": 20, "n_samples": 6, "random_state": 0}
 
@@ -59,31 +58,8 @@ def test_more_events_come_nearer_to_the_average(ratings, model):
     assert distance[-1] < 0.05
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"n_chains": 0}, "n_chains"),
-        ({"likelihood": "poisson"}, "likelihood"),
-        ({"unobserved": -1.0}, "unobserved"),
-        ({"psi": "soft"}, "'psi' must be"),
-    ],
-)
-def test_wrong_parameters_are_told(zoo, options, words):
-    with pytest.raises(ParameterError, match=words):
-        BayesianKolmogorovModel(3, **options).fit(zoo)
-
-
 def test_wrong_data_are_told(ratings):
     with pytest.raises(DataError, match="0 and 1"):
         BayesianKolmogorovModel(3, likelihood="bernoulli").fit(ratings)
     with pytest.raises(DataError, match="Expected a table of numbers"):
         BayesianKolmogorovModel(3).fit({"a": 1})
-
-
-def test_a_huge_weight_takes_no_longer_and_is_a_certainty(zoo):
-    """Answers given a hundred million times: theta is known, and the sweep ends."""
-    view = View(zoo.rows.indptr, zoo.rows.indices, zoo.values, np.full(len(zoo), 1e8))
-    heavy = Observations(zoo.users, zoo.items, view, zoo.scale)
-    model = BayesianKolmogorovModel(3, **SMALL, likelihood="bernoulli").fit(heavy)
-    assert np.isfinite(model.predict(zoo)).all()
-    assert model.predict(zoo, return_std=True)[1].mean() < 0.2

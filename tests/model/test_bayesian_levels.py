@@ -5,7 +5,7 @@ import pytest
 
 import naive
 from helpers.forgery import forged
-from kolmogorov import BayesianKolmogorovModel, KolmogorovModel, Observations, load
+from kolmogorov import BayesianKolmogorovModel, Observations, load
 from kolmogorov.data.view import View
 from kolmogorov.errors import DataError, FileFormatError
 
@@ -101,25 +101,6 @@ def test_scores_are_those_of_the_predictive_distribution(models, tables, likelih
     assert scores["calibration"] == pytest.approx(expected["calibration"], abs=5e-3)
 
 
-def test_many_ratings_are_gone_through_on_threads_to_the_same_bits(models, tables):
-    posterior, rows = models["gaussian"].posterior_, rows_of(tables["gaussian"])
-    # From 65,536 products on.
-    times = 1 + 65_536 // (len(rows[0]) * posterior.n_draws)
-
-    def found(*rows):
-        return [
-            *posterior.moments(*rows),
-            posterior.draws(*rows),
-            posterior.distribution_at_rows(*rows),
-            *posterior.rating_interval(*rows, 0.9),
-        ]
-
-    few, many = found(*rows), found(*(np.tile(side, times) for side in rows))
-    for a, b in zip(few, many, strict=True):
-        axis = a.shape.index(len(rows[0]))
-        np.testing.assert_array_equal(np.concatenate([a] * times, axis=axis), b)
-
-
 def _array(name, value):
     return lambda meta, arrays: arrays.update({name: np.asarray(value)})
 
@@ -185,20 +166,6 @@ def test_weights_are_repeated_answers(tables):
     )
     with pytest.raises(DataError, match="whole numbers"):
         BayesianKolmogorovModel(3, likelihood="bernoulli").fit(half)
-
-
-def test_draws_are_at_least_as_good_as_the_point_estimate():
-    rng = np.random.default_rng(1)
-    theta, x = rng.dirichlet(np.full(4, 0.5), 150), rng.choice(np.arange(-1, 7) / 5, (60, 4))
-    stars = np.clip(np.rint(5 * (theta @ x.T) + 0.8 * rng.normal(size=(150, 60))), 1, 5)
-    stars[rng.random(stars.shape) < 0.6] = np.nan
-    train, test = Observations.from_dense(stars, maximum=5).split(test_size=0.2, random_state=0)
-    drawn = BayesianKolmogorovModel(4, n_chains=2, burn_in=60, n_samples=10, random_state=0).fit(train)
-    point = KolmogorovModel(4, psi="soft", learn_from="ratings", user_reg=10.0, random_state=0).fit(train)
-    scores = drawn.evaluate(test)
-    assert scores["rmse"] < point.evaluate(test)["rmse"]
-    assert scores["log_score"] > point.evaluate(test)["log_score"]
-    assert 0.84 < scores["coverage_90"] < 0.97
 
 
 def test_probabilities_of_rules_are_shares_of_draws(models):

@@ -35,12 +35,6 @@ def models(halves):
     return {name: km.BayesianKolmogorovModel(3, **CHAINS, **options).fit(halves[0]) for name, options in KINDS.items()}
 
 
-def with_priors(model, **priors):
-    """The same draws with other numbers of priors, by chain and draw."""
-    numbers = {name: np.asarray(values, dtype=float).reshape(-1) for name, values in priors.items()}
-    return km.BayesianKolmogorovModel(3)._adopt(replace(model.posterior_, priors=numbers))
-
-
 def test_numbers_are_those_of_the_draws(models, halves):
     model = models["values"]
     users, items = halves[1].user_rows()[:20].astype(np.int64), halves[1].item_rows()[:20].astype(np.int64)
@@ -48,21 +42,6 @@ def test_numbers_are_those_of_the_draws(models, halves):
     found = model.diagnostics(halves[1], max_entries=20)["prediction"]
     np.testing.assert_allclose(found["rhat"], km.metrics.split_rhat(draws))
     np.testing.assert_allclose(found["ess"], km.metrics.effective_size(draws))
-
-
-def test_a_number_that_is_constant_within_chains_has_no_rhat(models, halves):
-    rng = np.random.default_rng(0)
-    model = with_priors(
-        models["values"],
-        fixed=np.repeat([1.0, 2.0, 3.0], 6),
-        almost=np.repeat([1.0, 2.0, 3.0], 6) * (1 + 1e-15 * rng.random(18)),
-        same=np.ones(18),
-        moving=rng.random(18) + 1,
-        moving_in_one=np.concatenate([np.ones(12), rng.random(6) + 1]),
-    )
-    found = model.diagnostics(halves[1], max_entries=5)
-    assert set(found) == {"prediction", "moving", "moving_in_one", "user_noise"}
-    assert np.isfinite(found["moving"]["rhat"]).all()
 
 
 # --- the one line ----------------------------------------------------------------------------------------------------

@@ -8,7 +8,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import kolmogorov as km
 from helpers.forgery import forged
 from kolmogorov.errors import DataError, FileFormatError, ParameterError, UnknownIdError
-from kolmogorov.models.lists import Judge
 
 
 def bought(n_users=300, n_games=25, seed=0):
@@ -147,13 +146,6 @@ def test_what_is_given_is_not_chosen(parts):
     for wrong in ({"ridge": 0}, {"growth": 2}, {"balance": -1}, {"unobserved": 0}, {"neighbours": 0}, {"n_events": 0}):
         with pytest.raises(ParameterError, match=next(iter(wrong))):
             km.ListModel(**wrong).fit(parts[0])
-
-
-def test_tables_too_small_to_hold_anything_out():
-    table = km.Observations.from_arrays(["a", "b", "c"], ["x", "y", "x"], [1, 1, 1])
-    assert Judge.of(table, 0) is None
-    model = km.ListModel(random_state=0).fit(table)
-    assert model.recommend("a", n=3)["item"].tolist() == ["y"]
 
 
 def test_titles_events_and_clones(model):

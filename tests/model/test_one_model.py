@@ -184,31 +184,6 @@ def test_the_unseen_are_the_population_and_an_average_item(levels, how):
     np.testing.assert_allclose(strangers, np.clip(expected, 0, 1), atol=SLACK)
 
 
-@pytest.mark.xdist_group("dask")
-@any_levels
-def test_a_cluster_learns_the_same_model(levels, client):
-    from kolmogorov.cluster.dask import Dask
-
-    here, table = learned(levels, "draws")
-    model = km.KolmogorovModel(3, psi=LEVELS[levels], random_state=0, execution=Dask(client)).fit(table)
-    assert model.learned_from_ == "draws"
-    np.testing.assert_array_equal(model.theta_, here.theta_)
-    np.testing.assert_array_equal(model.psi_, here.psi_)
-    for way in (by_pairs, by_frame, by_observations, by_lists):
-        found = np.array(way(model, None), dtype=float)
-        expected = np.clip(model.theta_ @ model.psi_.T, 0.0, 1.0).ravel()
-        told = ~np.isnan(found)
-        np.testing.assert_allclose(found[told], expected[told], rtol=0, atol=SLACK)
-
-
-@pytest.fixture(scope="module")
-def client():
-    distributed = pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
-    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0", "memory_limit": None}
-    with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
-        yield client
-
-
 # --- new people ------------------------------------------------------------------------------------------------------
 
 

@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 
 import kolmogorov as km
-from kolmogorov.errors import ParameterError
 
 
 def test_the_best_setting_of_a_grid_is_found_and_refitted(zoo):
@@ -35,15 +34,6 @@ def test_scores_are_those_of_fits_on_the_folds(zoo):
         for train, test in zoo.folds(4, random_state=5)
     ]
     np.testing.assert_allclose(found.best.scores, expected)
-
-
-def test_a_budget_ends_the_search_with_the_best_so_far(zoo):
-    found = km.tune(zoo, n_events=(1, 2, 3), user_reg=(0.3, 3.0), max_seconds=1e-6)
-    assert found.trials == (found.best,)
-    assert found.model.n_events == 1
-    assert len(found.best.scores) == 3
-    with pytest.raises(ParameterError, match="'max_seconds' must be a finite number > 0 or None"):
-        km.tune(zoo, max_seconds=0)
 
 
 def test_an_interrupt_keeps_the_best_so_far(zoo):
@@ -79,28 +69,6 @@ def test_draws_are_tuned_by_shorter_chains(zoo):
     model = km.BayesianKolmogorovModel(n_chains=1, burn_in=4, n_samples=3)
     found = km.tune(zoo, model=model, n_events=(1, 3), folds=2)
     assert found.model.n_events == found.best.n_events
-
-
-def tried(table, model, **grid):
-    """The values that a search goes through, by parameter."""
-    model.set_params(n_init=1, max_iter=1)
-    found = km.tune(table, model=model, refit=False, folds=2, **grid)
-    return {name: sorted({trial.parameters[name] for trial in found.trials}) for name in found.best.parameters}
-
-
-def test_grids_follow_the_table(zoo):
-    assert tried(zoo, km.KolmogorovModel(learn_from="ratings"), user_reg=1.0) == {
-        "n_events": [2, 4, 8],
-        "user_reg": [1.0],
-    }
-    dense = tried(zoo, km.KolmogorovModel(learn_from="ratings"), item_reg=0.1, n_events=2)
-    few = zoo.subset(zoo.item_rows() < 4)
-    sparse = tried(few, km.KolmogorovModel(unobserved="auto", learn_from="ratings", item_reg=0.0), n_events=2)
-    assert min(dense["user_reg"]) < min(sparse["user_reg"]) == 1.0
-    assert "unobserved" not in dense
-    # No weight is above 1, and none is tried twice.
-    assert sparse["unobserved"][-1] <= 1.0
-    assert len(sparse["unobserved"]) > 1
 
 
 def test_what_is_learned_is_not_searched_for(zoo):

@@ -3,7 +3,6 @@
 import pytest
 
 from helpers import browser as browsers
-from helpers.planted import Planted
 from kolmogorov import BayesianKolmogorovModel, KolmogorovModel
 
 NOUNS = ("animal", "trait")
@@ -44,15 +43,6 @@ def zoo_page(zoo, zoo_model, tmp_path_factory):
     path = tmp_path_factory.mktemp("report") / "zoo.html"
     zoo_model.report(path, zoo, title="Zoo", nouns=NOUNS)
     return path.as_uri()
-
-
-@pytest.fixture(scope="session")
-def attributed_model():
-    """Return one model that knows attributes, and somebody and something by these alone."""
-    few = Planted(n_users=60, n_items=40, share=0.6)
-    draws = BayesianKolmogorovModel(3, n_chains=1, burn_in=15, n_samples=10, random_state=0)
-    draws.fit(few.table([59], [39]), users=few.users, items=few.items)
-    return draws.as_model(3).update(users=few.users.tail(1), items=few.items.tail(1))
 
 
 @pytest.fixture(scope="session")

@@ -4,7 +4,6 @@ import base64
 import json
 import re
 from dataclasses import replace
-from datetime import date
 
 import numpy as np
 import pytest
@@ -13,8 +12,6 @@ from kolmogorov import BayesianKolmogorovModel, KolmogorovModel, Observations, d
 from kolmogorov.data.datasets import CREDITS
 from kolmogorov.draws.convergence import convergence_of
 from kolmogorov.errors import MissingExtraError
-from kolmogorov.interpret.events import EventItems
-from kolmogorov.models.metrics import simple_guesses
 from kolmogorov.report import Options, gather
 from kolmogorov.report.events import indistinct
 from kolmogorov.report.table import labels_of, plurals
@@ -99,15 +96,6 @@ def test_only_yes_is_judged_by_lists_beside_the_most_popular(visits):
     assert (quality["verdict"]["measure"], quality["lists"], quality["calibration"]) == ("ndcg", 10, [])
     assert quality["verdict"]["model"] == pytest.approx(expected["ndcg"])
     assert found["wrong"] is None
-
-
-def test_a_model_trained_on_everything_is_tested_by_a_refit(zoo):
-    model = KolmogorovModel(3, learn_from="ratings", user_reg=0.3, random_state=0).fit(zoo)
-    found = gather(model, None, Options())
-    assert found["summary"]["judged_on"] == "training"
-    train, test = zoo.split(test_size=0.2, random_state=0)
-    again = KolmogorovModel(3, learn_from="ratings", user_reg=0.3, random_state=0).fit(train)
-    assert found["quality"]["scores"][0]["rmse"] == pytest.approx(again.evaluate(test)["rmse"])
 
 
 def test_answers_are_those_of_the_table(content, zoo, split):
@@ -310,19 +298,6 @@ def test_the_page_begins_with_the_table_and_ends_with_who_made_it(content, model
     assert f'<footer class="soft">Data: {CREDITS["zoo"]}</footer>' in text
 
 
-def test_title_and_subtitle_are_the_name_of_the_data_and_the_date(model, zoo, tmp_path):
-    day = date.today()
-    found = gather(model, zoo, Options())
-    assert (found["title"], found["subtitle"]) == ("zoo", f"{day.day} {day:%B %Y}")
-    given = gather(model, zoo, Options(title="", subtitle="of 1990"))
-    assert (given["title"], given["subtitle"]) == ("", "of 1990")
-    model.save(tmp_path / "model.km")
-    assert gather(load(tmp_path / "model.km"), None, Options())["title"] == "zoo"
-    nameless = Observations.from_dense(np.eye(6))
-    fitted = KolmogorovModel(2, learn_from="ratings", random_state=0).fit(nameless)
-    assert gather(fitted, None, Options())["title"] == "Kolmogorov model"
-
-
 def test_events_that_are_not_told_apart_are_named(model, zoo):
     """Two events with the same items, and users who are all alike."""
     assert gather(model, zoo, Options())["indistinct"] == []
@@ -334,22 +309,6 @@ def test_events_that_are_not_told_apart_are_named(model, zoo):
     assert '"b" and "d"' in same
     theta = np.tile(fitted.population, (len(fitted.theta), 1))
     assert len(indistinct(replace(fitted, theta=theta), list("abcde"), nouns)) == 1
-
-
-def test_events_are_named_by_what_sets_them_apart(content, model):
-    found = EventItems(model.fitted_)
-    names = [event["name"] for event in content["events"]]
-    assert names == found.names()
-    assert len(set(names)) == 5
-    for event, row in enumerate(content["events"]):
-        assert row["items"] == found.best(event, 40).tolist()
-        liked = found.likes[row["common"], event]
-        assert liked.tolist() == sorted(found.likes[:, event][found.likes[:, event] > 0], reverse=True)[:40]
-        both = [*row["items"], *row["common"]]
-        assert row["likes"] == pytest.approx(found.likes[both, event], abs=0.0051)
-        assert row["expected"] == pytest.approx(found.expected[both, event], abs=0.0051)
-        assert row["n_items"] == model.psi_[:, event].sum()
-        assert names[event].split(" · ")[0] in [model.items_.name(k) for k in row["items"]]
 
 
 def test_names_cannot_leave_their_place(tmp_path):
@@ -378,24 +337,3 @@ def test_without_jinja2_the_command_is_told(model, tmp_path, monkeypatch):
     with pytest.raises(MissingExtraError, match=r"pip install '.\[report\]'"):
         model.report(tmp_path / "page.html")
     assert not list(tmp_path.iterdir())
-
-
-def test_guesses_by_hand():
-    table = Observations.from_dense([[1.0, 0.0], [1.0, 0.0]])
-    guess = simple_guesses(table, np.array([0, -1]), np.array([0, 1]))
-    assert guess["overall mean"].tolist() == [0.5, 0.5]
-    np.testing.assert_allclose(guess["item means"], [0.5 + 1 / 12, 0.5 - 1 / 12])
-    np.testing.assert_allclose(guess["user and item biases"], guess["item means"])
-
-
-def test_events_are_told_by_attributes(attributed_model, content):
-    test = attributed_model.fitted_.training.subset(np.arange(len(attributed_model.fitted_.training)) % 5 == 0)
-    page = gather(attributed_model, test, Options())
-    sure = attributed_model.event_attributes().groupby("event")["words"].agg(set)
-    words = [event["attributes"] for event in page["events"]]
-    assert any(words)
-    for number, said in enumerate(words):
-        assert {one["words"] for one in said} <= sure.get(number, set())
-        assert all(0 < one["low"] <= one["high"] or one["low"] <= one["high"] < 0 for one in said)
-        assert len(said) <= 4
-    assert not any(event["attributes"] for event in content["events"])
