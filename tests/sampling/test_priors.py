@@ -2,10 +2,8 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from kolmogorov.draws.priors import PATTERN_RIDGE, PsiPrior, ThetaPrior, drawn_shrinkage, shrunk_slopes, usual_ridges
+from kolmogorov.draws.priors import PsiPrior, shrunk_slopes
 
 
 def _slopes(features, rows, blocks):
@@ -14,15 +12,7 @@ def _slopes(features, rows, blocks):
     return shrunk_slopes(features.T @ features, features.T @ rows, float((rows**2).sum()), len(rows), blocks)[0]
 
 
-@given(st.integers(0, 4), st.lists(st.integers(1, 3), max_size=4))
-def test_blocks_are_the_last_columns(n_pattern, blocks):
-    found = usual_ridges(n_pattern + sum(blocks), tuple(blocks))
-    columns = np.arange(n_pattern + sum(blocks))
-    assert np.concatenate([columns[:0], *(columns[block] for block, _ in found)]).tolist() == columns.tolist()
-    assert [ridge == PATTERN_RIDGE for _, ridge in found] == [True] * bool(n_pattern) + [False] * len(blocks)
-
-
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(2))
 def test_noise_is_shrunk_away_beside_an_attribute_that_says_something(seed):
     rng = np.random.default_rng(seed)
     features = rng.standard_normal((300, 12))
@@ -37,7 +27,7 @@ def test_noise_is_shrunk_away_beside_an_attribute_that_says_something(seed):
     assert (found[2:] ** 2).sum() < 0.5 * (alone[2:] ** 2).sum()
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_values_are_drawn_likewise(seed):
     rng = np.random.default_rng(seed)
     features, seen = rng.standard_normal((300, 12)), np.ones(300, dtype=bool)
@@ -51,22 +41,3 @@ def test_values_are_drawn_likewise(seed):
     plain = np.linalg.lstsq(prior.features, psi, rcond=None)[0]
     assert np.abs(total[1:3] - true).max() < 0.15
     assert (total[3:] ** 2).sum() < 0.3 * (plain[3:] ** 2).sum()
-
-
-def test_without_attributes_there_is_one_ridge():
-    rng = np.random.default_rng(0)
-    slopes, precision = rng.standard_normal((6, 3)), np.eye(3)
-    found = drawn_shrinkage(slopes, precision, np.random.default_rng(1))
-    assert np.unique(found[1:]).size == 1
-    assert np.unique(drawn_shrinkage(slopes, precision, np.random.default_rng(1), (2, 1))[1:]).size == 3
-
-
-def test_the_prior_of_theta_uses_blocks():
-    rng = np.random.default_rng(3)
-    features, seen = rng.standard_normal((200, 4)), rng.random(200) < 0.9
-    theta = rng.dirichlet(np.ones(3), 200)
-    start = ThetaPrior.start(features, 3, 30.0, blocks=(1, 1))
-    apart = theta[seen] - theta[seen].mean(axis=0)
-    known = features[seen]
-    expected, _ = shrunk_slopes(known.T @ known, known.T @ apart, float((apart**2).sum()), len(apart), (1, 1))
-    np.testing.assert_allclose(start.fitted(theta, seen).slopes, expected)

@@ -1,6 +1,6 @@
-"""Where chains of ratings start, and the grid on which they draw."""
+"""Where chains start: the grid they draw on, how many events a table tells apart, factors, and the room of draws."""
 
-from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -8,15 +8,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import naive
-from helpers.planned import chain_of, planned
+from helpers.planned import chain_of
 from helpers.strategies import tables
-from kolmogorov import KolmogorovModel, Observations
+from kolmogorov import BayesianKolmogorovModel, KolmogorovModel, Observations
 from kolmogorov._support.seeds import row_seeds
 from kolmogorov._support.threads import Threads
-from kolmogorov.draws.plan import rating_levels, short, suited
-from kolmogorov.draws.priors import PsiPrior, ThetaPrior
-from kolmogorov.draws.sampler import drawn
-from kolmogorov.draws.start import FactorChain, Factors, draw_normals
+from kolmogorov.data.datasets import planted
+from kolmogorov.descent.fitted import NOISE
+from kolmogorov.draws.likelihood import Gaussian, HiddenRatings
+from kolmogorov.draws.plan import level_grid, rating_levels, short
+from kolmogorov.draws.priors import PsiPrior
+from kolmogorov.draws.sampler import averaging_left, drawn
+from kolmogorov.draws.start import FactorChain, Factors, draw_normals, told_apart
 
 
 def low_rank(seed, n_users=120, n_items=60, noise=0.02):
@@ -76,14 +79,6 @@ def test_factors_are_found_and_are_the_same_on_any_number_of_threads():
     assert 0.01 < np.sqrt(first.noise) < 0.03
 
 
-def test_strong_factors_are_learned_in_few_sweeps():
-    table, whole = low_rank(1)
-    model = planned(5, n_chains=1, burn_in=20, n_samples=10, random_state=0).fit(table)
-    rows, columns = np.divmod(np.arange(whole.size), whole.shape[1])
-    said = model.predict(rows, columns).reshape(whole.shape)
-    assert np.sqrt(((said - whole) ** 2).mean()) < 0.4 * whole.std()
-
-
 @given(tables(), st.integers(1, 40))
 def test_grids_hold_the_scale_and_few_enough_values(table, n_events):
     grid = rating_levels(table, n_events)
@@ -100,39 +95,6 @@ def test_grids_are_finer_with_more_answers_and_wider_with_more_events():
     few, many = (Observations.from_dense(rng.random((n, 20)), maximum=1) for n in (10, 2000))
     assert np.diff(rating_levels(many, 4))[0] < np.diff(rating_levels(few, 4))[0]
     assert np.ptp(rating_levels(few, 40)) > np.ptp(rating_levels(few, 4))
-
-
-def test_features_are_believed_as_far_as_they_say_something():
-    rng = np.random.default_rng(0)
-    n, k, size = 600, 25, 4
-    features, seen = rng.standard_normal((n, k)), np.ones(n, dtype=bool)
-    noise = rng.dirichlet(np.full(size, 20.0), n)
-    users = ThetaPrior.start(features, size, 30.0)
-    plain, shrunk = replace(users, only_yes=True).fitted(noise, seen), users.fitted(noise, seen)
-    assert np.abs(shrunk.slopes).mean() < 0.65 * np.abs(plain.slopes).mean()
-    told = noise + 0.05 * features[:, :1] * np.array([1.0, -1.0, 0.0, 0.0])
-    np.testing.assert_allclose(users.fitted(told, seen).slopes[0], [0.05, -0.05, 0.0, 0.0], atol=0.01)
-    items = PsiPrior.start(features, size, 0.5)
-    for _ in range(30):
-        items = items.learned(0.5 + 0.1 * rng.standard_normal((n, size)), seen, 0.01, rng)
-    assert np.abs(items.slopes[1:]).mean() < 0.8 * 0.1 / np.sqrt(n)
-
-
-def test_short_rows_tell_few_events_apart():
-    rng, k = np.random.default_rng(0), np.arange(20_000)
-    brief, long = (
-        Observations.from_arrays(k % n, (7 * (k % n) + k // n) % n, rng.random(k.size), maximum=1) for n in (4000, 200)
-    )
-    events = [suited(table, answers=False).n_events for table in (brief, long)]
-    assert events == [6, 11]
-    assert suited(brief, answers=False, only_yes=True).n_events == 26
-
-
-def test_short_chains_complete_a_table():
-    table = Observations.from_dense(np.random.default_rng(0).random((300, 40)), maximum=1)
-    usual, few = suited(table, answers=False), short(table, 12)
-    assert (few.n_events, few.n_features) == (12, usual.n_features)
-    assert few.n_chains * (few.burn_in + few.n_samples * few.thin) < usual.n_chains * usual.burn_in
 
 
 @pytest.mark.parametrize("n_events", [3, 20])
@@ -162,3 +124,106 @@ def test_draws_of_short_chains_hold_no_more_than_they_may(monkeypatch, n_events)
     assert sum(arrays.values()) <= 1.2 * 4 * room
     monkeypatch.setattr("kolmogorov.draws.plan.SHORT_ROOM", 1)
     assert short(table, n_events).n_samples == 5
+
+
+# --- ratings that are hidden behind yes and no ------------------------------------------------------------------------
+
+
+def blocs(seed=0, n_users=80, n_items=40, share=0.8):
+    """Two blocs that answer all questions alike, each in its way; a share of the answers is known."""
+    rng = np.random.default_rng(seed)
+    bloc, line = rng.integers(2, size=n_users), rng.integers(2, size=(2, n_items))
+    users, items = np.nonzero(rng.random((n_users, n_items)) < share)
+    return Observations.from_arrays(users, items, line[bloc[users], items].astype(float))
+
+
+def hidden_factors(table, dealer, seed=7, n_events=3):
+    levels = level_grid("auto", table, "bernoulli", n_events)
+    options = {"likelihood": "bernoulli", "n_events": n_events, "levels": levels}
+    return FactorChain(chain_of(table, seed=seed, dealer=dealer, **options), np.random.default_rng(seed))
+
+
+def test_a_stretch_has_the_density_of_ratings_and_items_stretched_together():
+    table = blocs()
+    with Threads(1) as dealer:
+        chain = hidden_factors(table, dealer)
+        chain.settled()
+    view, logs, now, ratings = table.columns, np.linspace(-2.0, 2.0, 2001), chain.factors, chain.columns.values
+    owners = view.owners(0, table.n_items)
+    left = ratings - np.einsum("nd,nd->n", now.users[view.indices], now.items[owners])
+    drawn = np.log([chain.drawn_stretch(np.bincount(owners, left**2)) for _ in range(3000)])
+    for item in (0, 7, 21):
+        part = slice(*view.indptr[item : item + 2])
+        given = (ratings[part], now.users[view.indices[part]], now.items[item], now.prior.centre[item])
+        density = np.array([naive.stretch_density(np.exp(x), *given, now.prior.precision, NOISE) for x in logs])
+        weight = np.exp(density - density.max())
+        mean = weight @ logs / weight.sum()
+        deviation = np.sqrt(weight @ (logs - mean) ** 2 / weight.sum())
+        assert abs(drawn[:, item].mean() - mean) < 0.25 * deviation
+        assert 0.85 < drawn[:, item].std() / deviation < 1.15
+
+
+def test_sure_answers_are_far_from_the_line_at_once():
+    table = blocs(2)
+    with Threads(1) as dealer:
+        factors = hidden_factors(table, dealer).settled()
+    said = np.einsum("nd,nd->n", factors.users[table.user_rows()], factors.items[table.item_rows()])
+    surety = np.where(table.values > 0.5, said - 0.5, 0.5 - said) / np.sqrt(NOISE)
+    assert (surety > 0).mean() > 0.99
+    assert np.median(surety) > 2.0
+
+
+def test_items_without_answers_and_answers_that_were_given_often():
+    users, items, answers = [0, 0, 1, 1, 2], [0, 1, 0, 1, 0], [1.0, 0.0, 1.0, 0.0, 1.0]
+    table = Observations.from_arrays(users, items, answers, weights=[1.0, 500.0, 2.0, 1.0, 40.0])
+    with Threads(1) as dealer:
+        factors = hidden_factors(table, dealer, n_events=2).settled()
+    assert np.isfinite(factors.users).all()
+    assert np.isfinite(factors.items).all()
+    assert factors.noise == NOISE
+
+
+# --- how many events --------------------------------------------------------------------------------------------------
+
+
+def of_rank(rank, n_users=150, n_items=60, noise=0.02, seed=0):
+    rng = np.random.default_rng(seed)
+    values = 0.5 + 0.12 * rng.standard_normal((n_users, rank)) @ rng.standard_normal((rank, n_items)) / np.sqrt(rank)
+    values += noise * rng.standard_normal(values.shape)
+    values[rng.random(values.shape) < 0.3] = np.nan
+    return Observations.from_dense(np.clip(values, 0.0, 1.0), maximum=1)
+
+
+def test_tables_of_more_dimensions_have_more_events():
+    found = [told_apart(of_rank(rank), 8, 0, 1) for rank in (1, 3, 7)]
+    assert found == sorted(found)
+    assert found[0] < 6 < found[-1]
+
+
+def test_threads_do_not_matter_and_neither_does_the_guess():
+    table = of_rank(3)
+    assert len({told_apart(table, guess, 0, n_jobs) for guess, n_jobs in ((2, 1), (8, 2), (16, 1))}) == 1
+
+
+@pytest.mark.parametrize("hidden", [False, True])
+def test_what_averaging_would_still_bring(hidden):
+    table = planted(n_users=40, n_items=20, n_events=3, n_observations=400, noise=0.1, random_state=0).observations
+    model = BayesianKolmogorovModel(3, n_chains=4, burn_in=10, n_samples=5, random_state=0).fit(table)
+    posterior = model.posterior_
+    draws = [SimpleNamespace(theta=theta, psi=psi) for theta, psi in zip(posterior.theta, posterior.psi, strict=True)]
+    chains = [draws[5 * k : 5 * (k + 1)] for k in range(4)]
+    users, items, say = table.user_rows(), table.item_rows(), naive.chance_of_yes if hidden else np.asarray
+    means = np.array([np.mean([say((d.theta @ d.psi.T)[users, items]) for d in c], axis=0) for c in chains])
+    expected = means.var(axis=0, ddof=1).mean() / 4 / ((means.mean(axis=0) - table.values) ** 2).mean()
+    assert averaging_left(
+        table, chains, (HiddenRatings if hidden else Gaussian)(posterior.levels, 0.0)
+    ) == pytest.approx(expected, rel=1e-5)
+
+
+def test_easy_tables_take_fewer_chains_and_the_same_on_any_number_of_threads():
+    table = planted(n_users=60, n_items=30, n_events=3, noise=0.3, random_state=0).observations
+    options = {"burn_in": 10, "n_samples": 20, "random_state": 0}
+    one, three = (BayesianKolmogorovModel(2, n_jobs=n, **options).fit(table).posterior_ for n in (1, 3))
+    assert one.n_chains == three.n_chains < 8
+    np.testing.assert_array_equal(one.theta, three.theta)
+    assert BayesianKolmogorovModel(2, n_chains=8, **options).fit(table).posterior_.n_chains == 8
