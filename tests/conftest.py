@@ -84,9 +84,13 @@ def visits():
 
 @pytest.fixture
 def cupy(monkeypatch):
+    from scipy import special
+
     from helpers.host_cupy import host_cupy
 
     monkeypatch.setitem(sys.modules, "cupy", module := host_cupy())
+    for name in ("cupyx", "cupyx.scipy", "cupyx.scipy.special"):
+        monkeypatch.setitem(sys.modules, name, special)
     return module
 
 

@@ -14,23 +14,10 @@ from numpy.typing import NDArray
 from kolmogorov._support.seeds import generator
 from kolmogorov._support.typing import Floats
 from kolmogorov.descent.problem import ITEM_SIDE, USER_SIDE
+from kolmogorov.draws import priors
 from kolmogorov.draws.chain import HIDDEN, PRIORS, ROUNDS, Chain, ChainState, Sample
 from kolmogorov.draws.likelihood import USER_ROUNDS, corrected
 from kolmogorov.draws.plan import Plan, nearest, on_grid
-from kolmogorov.draws.priors import (
-    FREEDOM,
-    PATTERN_RIDGE,
-    PRIOR_DRAWS,
-    TINY,
-    Blocks,
-    bartlett,
-    drawn_shrinkage,
-    redrawn_noise_prior,
-    scored,
-    shrunk_slopes,
-    with_ones,
-)
-from kolmogorov.draws.priors import ROUNDS as RIDGE_ROUNDS
 from kolmogorov.gpu.cuda import Cuda
 
 # Numbers by judgement.
@@ -57,7 +44,7 @@ class ChainSide:
     """
 
     def __init__(
-        self, cuda: Cuda, entries: tuple[Any, ...], features: Floats, seen: NDArray[np.bool_], blocks: Blocks
+        self, cuda: Cuda, entries: tuple[Any, ...], features: Floats, seen: NDArray[np.bool_], blocks: priors.Blocks
     ) -> None:
         indptr, indices, answers, weights = entries
         self.indptr, self.indices = sent(cuda, indptr, np.int64), sent(cuda, indices, np.int32)
@@ -65,7 +52,7 @@ class ChainSide:
         self.weighted = bool(weights.size)
         # Where there are none, a kernel does not look at them.
         self.weights = sent(cuda, weights) if self.weighted else self.answers
-        self.known, self.blocks, self.n_seen = with_ones(features).astype(np.float32), blocks, int(seen.sum())
+        self.known, self.blocks, self.n_seen = priors.with_ones(features).astype(np.float32), blocks, int(seen.sum())
         self.features, self.seen = sent(cuda, self.known), sent(cuda, seen, np.float64)
         known = self.known[seen].astype(np.float64)
         self.gram = known.T @ known
@@ -105,7 +92,7 @@ class GpuChains:
         mass = table.rows.weights if table.rows.weights.size else 1.0
         squares = np.bincount(table.user_rows(), weights=table.values**2 * mass, minlength=table.n_users)
         self.mass, self.squares = sent(cuda, first.mass, np.float64), sent(cuda, squares, np.float64)
-        self.who = np.resize(np.flatnonzero(first.seen_users), PRIOR_DRAWS)
+        self.who = np.resize(np.flatnonzero(first.seen_users), priors.PRIOR_DRAWS)
         if self.hidden:
             by_items = first.by_items
             place = np.empty(len(by_items), dtype=np.int32)
@@ -126,10 +113,10 @@ class GpuChains:
         self.noise = sent(cuda, [state.noise for state in states])
         self.slopes = np.array([state.psi_prior.slopes for state in states])
         self.precision = np.array([state.psi_prior.precision for state in states])
-        priors: list[Any] = [state.theta_prior for state in states]
-        self.prior_draws = sent(cuda, [prior.prior_draws for prior in priors])
-        self.located = np.array([np.vstack([prior.mean, prior.slopes]) for prior in priors])
-        self.concentration = np.array([prior.concentration for prior in priors])
+        of_thetas: list[Any] = [state.theta_prior for state in states]
+        self.prior_draws = sent(cuda, [prior.prior_draws for prior in of_thetas])
+        self.located = np.array([np.vstack([prior.mean, prior.slopes]) for prior in of_thetas])
+        self.concentration = np.array([prior.concentration for prior in of_thetas])
         self.scale, self.shape = (np.array([getattr(s, name) for s in states]) for name in ("scale", "shape"))
 
     def __len__(self) -> int:
@@ -232,7 +219,7 @@ class GpuChains:
         for k, (chain, rng) in enumerate(zip(self.chains, rngs, strict=True)):
             rate = chain.noise_rate * chain.noise_shape / self.shape[k]
             logs, inverses = sums[k].tolist()
-            self.scale[k], self.shape[k] = redrawn_noise_prior(self.shape[k], rate, n_users, logs, inverses, rng)
+            self.scale[k], self.shape[k] = priors.redrawn_noise_prior(self.shape[k], rate, n_users, logs, inverses, rng)
 
     def learn(self, index: int, rngs: Sequence[np.random.Generator]) -> None:
         """Learn the priors of both sides."""
@@ -245,7 +232,7 @@ class GpuChains:
         usual, n = self._distances(index), users.n_seen
         told = np.column_stack([found / n, usual.mean(axis=1), usual.var(axis=1)]).tolist()
         pulls = zip(self.concentration.tolist(), told, strict=True)
-        self.concentration = np.array([scored(pull, n, *rest) for pull, rest in pulls])
+        self.concentration = np.array([priors.scored(pull, n, *rest) for pull, rest in pulls])
         self.learn_psi_priors(rngs, self.chains[0].kind.psi_variance)
 
     def _located(self, cross: Floats, squares: Floats) -> Floats:
@@ -260,20 +247,20 @@ class GpuChains:
         about = cross[:, 1:] - users.gram[1:, :1] * mean
         total = squares - users.n_seen * (mean**2).sum(axis=(1, 2))
         if self.unobserved:
-            slopes = np.linalg.inv(gram + PATTERN_RIDGE * np.eye(len(gram))) @ about
+            slopes = np.linalg.inv(gram + priors.PATTERN_RIDGE * np.eye(len(gram))) @ about
         elif users.blocks:
             given = (users.n_seen, users.blocks)
-            slopes = np.array([shrunk_slopes(gram, *own, *given)[0] for own in zip(about, total, strict=True)])
+            slopes = np.array([priors.shrunk_slopes(gram, *own, *given)[0] for own in zip(about, total, strict=True)])
         else:
             # All chains have the same features, so that one turn of the axes makes every system diagonal.
             lengths, axes = np.linalg.eigh(gram)
-            turned, size, ridge = axes.T @ about, about.shape[2], np.full(len(about), PATTERN_RIDGE)
-            for _ in range(RIDGE_ROUNDS):
+            turned, size, ridge = axes.T @ about, about.shape[2], np.full(len(about), priors.PATTERN_RIDGE)
+            for _ in range(priors.ROUNDS):
                 inverse = 1.0 / (lengths + ridge[:, None])
                 slopes = inverse[:, :, None] * turned
-                variance = np.maximum(total - (slopes * turned).sum(axis=(1, 2)), TINY) / (users.n_seen * size)
+                variance = np.maximum(total - (slopes * turned).sum(axis=(1, 2)), priors.TINY) / (users.n_seen * size)
                 determined = about[0].size - ridge * size * inverse.sum(axis=1)
-                ridge = (1.0 + determined) / (1.0 / PATTERN_RIDGE + (slopes**2).sum(axis=(1, 2)) / variance)
+                ridge = (1.0 + determined) / (1.0 / priors.PATTERN_RIDGE + (slopes**2).sum(axis=(1, 2)) / variance)
             slopes = axes @ slopes
         return np.concatenate([mean, slopes], axis=1)
 
@@ -281,12 +268,15 @@ class GpuChains:
         """Draw from theta's prior, as of users without entries; return how far from their centres, squared."""
         cuda, n = self.cuda, len(self)
         features = self.users.known[self.who]
-        nobody, zeros = sent(cuda, np.arange(PRIOR_DRAWS), np.int32), sent(cuda, np.zeros(PRIOR_DRAWS + 1), np.int64)
-        table = (zeros, *self.users.table[1:], self.psi, np.int64(self.items.n_rows), np.int64(PRIOR_DRAWS))
+        nobody, zeros = (
+            sent(cuda, np.arange(priors.PRIOR_DRAWS), np.int32),
+            sent(cuda, np.zeros(priors.PRIOR_DRAWS + 1), np.int64),
+        )
+        table = (zeros, *self.users.table[1:], self.psi, np.int64(self.items.n_rows), np.int64(priors.PRIOR_DRAWS))
         none = sent(cuda, np.zeros((n, self.size, self.size)), np.float64)
         given = (sent(cuda, features), np.int32(features.shape[1]), *self._theta_prior(), none, np.int32(USER_ROUNDS))
         unused = (np.int32(0), self.squares, self.mass, self.mass, self.mass)
-        ones = sent(cuda, np.ones((n, PRIOR_DRAWS)))
+        ones = sent(cuda, np.ones((n, priors.PRIOR_DRAWS)))
         rest = (self.seeds, np.int32(index), np.int32(_PRIOR_SIDE), self.prior_draws, ones)
         self._draw("draw_thetas", self.users, nobody, 1, (*table, *given, *unused, *rest))
         found: Floats = ((cuda.cupy.asnumpy(self.prior_draws) - features @ self.located) ** 2).sum(axis=2)
@@ -297,8 +287,8 @@ class GpuChains:
         items, psi, numpy, size = self.items, self.psi, self.cuda.cupy.asnumpy, self.size
         cross, square = (numpy(self.products(left, psi, items.seen)) for left in (items.features, psi))
         before = zip(self.slopes, self.precision, rngs, strict=True)
-        ridges = np.array([np.diag(drawn_shrinkage(*given, items.blocks)) for given in before])
-        freedom = size + FREEDOM + items.n_seen - np.arange(size)
+        ridges = np.array([np.diag(priors.drawn_shrinkage(*given, items.blocks)) for given in before])
+        freedom = size + priors.FREEDOM + items.n_seen - np.arange(size)
         drawn = [
             (rng.standard_normal(cross.shape[1:]), rng.standard_normal((size, size)), rng.chisquare(freedom))
             for rng in rngs
@@ -309,7 +299,7 @@ class GpuChains:
         fitted = slopes.mT @ cross
         left = square - fitted - fitted.mT + slopes.mT @ items.gram @ slopes
         scatter = variance * size * np.eye(size) + (left + left.mT) / 2.0
-        root = np.linalg.cholesky(np.linalg.inv(scatter)) @ bartlett(normals, chisquares)
+        root = np.linalg.cholesky(np.linalg.inv(scatter)) @ priors.bartlett(normals, chisquares)
         found = root @ root.mT
         self.slopes, self.precision = slopes, (found + found.mT) / 2.0
 
@@ -334,5 +324,5 @@ class GpuChains:
         numbers = {"concentration": self.concentration}
         if not self.hidden:
             numbers |= {"noise": np.sqrt(self.scale / self.shape), "noise_shape": self.shape}
-        priors = [{name: float(values[k]) for name, values in numbers.items()} for k in range(len(self))]
-        return [Sample(*model) for model in zip(thetas, psis, noise, priors, strict=True)]
+        drawn = [{name: float(values[k]) for name, values in numbers.items()} for k in range(len(self))]
+        return [Sample(*model) for model in zip(thetas, psis, noise, drawn, strict=True)]

@@ -1,5 +1,4 @@
 // Stage two for items: the exact minimum over {0,1}^D, for D up to 16. One warp a row.
-//
 // The five low bits are the lane, the next R bits the registers of a lane, and the H high bits run through the Gray code.
 #include "warp.cuh"
 
@@ -109,13 +108,8 @@ extern "C" __global__ void enumerate_all(long long n_rows, const long long* segm
             bits = other;
         }
     }
-    unsigned long long found = __shfl_sync(ALL, bits, 0);
-    double reached = value_of_bits(q, m, found);
-    const double old = value_of_bits(q, m, start[row]);
-    if (reached > old + noise) {
-        reached = old;
-        found = start[row];
-    }
+    const unsigned long long found = __shfl_sync(ALL, bits, 0);
+    const double reached = value_of_bits(q, m, found);
     if (lane == 0) {
         out[row] = found;
         values[row] = reached;

@@ -1,14 +1,7 @@
-// Lists of items: what draws mean, what most of them exceed, and the best items of every user.
+// Lists of items: what most draws exceed, and the best items of every user.
 #include "lanes.cuh"
 
-#define ROOT_PI 1.772453850905516
 #define FEW 64  // numbers that a thread holds in registers
-
-// Put chances of a yes in the place of what models say, as in `draws/gibbs.py`.
-extern "C" __global__ void chances_of_yes(long long n, double* said) {
-    const long long k = blockIdx.x * (long long)blockDim.x + threadIdx.x;
-    if (k < n) said[k] = 0.5 * erfc(ROOT_PI * (0.5 - said[k]));
-}
 
 // The quantile of `said`[draws, n] over draws, at `place` counted from the smallest, between neighbours by a straight line.
 // The KEPT smallest of what draws say of a pair are kept in order, a thread a pair.

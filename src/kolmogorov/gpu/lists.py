@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data.view import View
-from kolmogorov.descent.fitted import Trained
+from kolmogorov.descent.fitted import NOISE, Trained
 from kolmogorov.gpu.cuda import Cuda
 
 #: Fewer scores are not worth sending; times the models that are asked. By judgement, as all here.
@@ -66,8 +66,10 @@ def lists_at_once(
             part = slice(first, first + some)
             said = cupy.ascontiguousarray(theta[:, cupy.asarray(known[part])].astype(np.float64) @ psi)
             if factors.hidden:
-                chances = cuda.kernel("lists.cu", "chances_of_yes", KEPT=1)
-                chances((-(-said.size // 256),), (256,), (np.int64(said.size), said))
+                # Chances of a yes, as `draws.likelihood.chances_of_yes` has them.
+                from cupyx.scipy.special import ndtr
+
+                said = ndtr((said - 0.5) * (1.0 / np.sqrt(NOISE)))
             scores = [said.mean(axis=0)]
             if lower is not None:
                 # What all but a share of the draws exceed.

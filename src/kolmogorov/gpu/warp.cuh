@@ -1,5 +1,4 @@
 // What the descent's kernels of one warp share: the normal equations of a row, and the values of points.
-//
 // D is the number of events, P the length of a row of factors: D rounded up to 8, or to a multiple of 16.
 #pragma once
 
