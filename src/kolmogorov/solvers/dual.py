@@ -32,10 +32,7 @@ Results = namedtuple("Results", "x iterations n_evd n_lanczos converged phases d
 @kernel
 def shifted(lifted, dual):
     """Return C = -A - Diag(dual)."""
-    c = -lifted
-    for i in range(dual.size):
-        c[i, i] -= dual[i]
-    return c
+    return -lifted - np.diag(dual)
 
 
 @kernel
