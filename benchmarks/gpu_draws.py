@@ -23,7 +23,6 @@ from kolmogorov.draws.chain import PRIORS, Chain, ChainSource, ChainState
 from kolmogorov.draws.plan import Plan
 from kolmogorov.draws.priors import pattern_features, redrawn_noise_prior, scored
 from kolmogorov.draws.start import plain_start, started
-from kolmogorov.gpu import priors as gpu_priors
 from kolmogorov.gpu.cuda import Cuda
 from kolmogorov.gpu.draws import GpuChains
 
@@ -265,12 +264,11 @@ class FixedPrior(BayesianKolmogorovModel):
 
     def fit(self, X: Any, y: Any = None, **given: Any) -> Self:
         """Draw models with that."""
-        for module in (priors, gpu_priors):
-            module.scored = lambda pull, *rest: pull
+        priors.scored = lambda pull, *rest: pull
         try:
             return super().fit(X, y, **given)
         finally:
-            priors.scored = gpu_priors.scored = scored
+            priors.scored = scored
 
 
 def same_posterior(cuda: Cuda, n_chains: int = 32) -> bool:
