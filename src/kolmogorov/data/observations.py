@@ -444,8 +444,12 @@ def numbers_in(raw: Any, what: str, place: Place) -> Floats:
     try:
         return array.astype(np.float64, copy=False)
     except (TypeError, ValueError):
-        at = next((at for at, cell in enumerate(cells) if cell is not None and not hasattr(cell, "__float__")), 0)
-        raise DataError(f"{place(at)}: {what} must be a number, got {cells[at]!r}.") from None
+        for at, cell in enumerate(array.tolist()):
+            try:
+                float(0.0 if cell is None else cell)
+            except (TypeError, ValueError):
+                raise DataError(f"{place(at)}: {what} must be a number, got {cell!r}.") from None
+        raise
 
 
 def dense_of(raw: Any) -> Floats:
