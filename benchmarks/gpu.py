@@ -217,6 +217,9 @@ class Planted:
     columns: View
     grid: None = None
 
+    def __len__(self) -> int:
+        return self.rows.indices.size
+
     def check_intact(self) -> None:
         pass
 
