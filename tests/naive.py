@@ -510,7 +510,7 @@ def likes_by_event(fitted):
     return likes, expected
 
 
-def telling_scores(fitted, doubt=0.5):
+def telling_scores(fitted, doubt=10.0):
     """How far each item stands out in each event, times the share of its standing out that falls to the event."""
     likes, expected = likes_by_event(fitted)
     score = np.zeros_like(likes)
@@ -520,7 +520,7 @@ def telling_scores(fitted, doubt=0.5):
             for d in range(likes.shape[1])
         ]
         for d in range(likes.shape[1]):
-            score[item, d] = out[d] ** 2 / sum(out) if sum(out) > 0 else 0.0
+            score[item, d] = np.sqrt(likes[item, d] + 1) * out[d] ** 2 / sum(out) if sum(out) > 0 else 0.0
     return score
 
 

@@ -140,7 +140,7 @@ def test_what_attributes_mean_for_events(planted, one):
     sure = one.event_attributes()
     assert ((sure["low"] > 0) | (sure["high"] < 0)).all()
     # Jobs are what tastes were made of, and ages say nothing.
-    assert (sure["attribute"].str.startswith("job")).sum() >= 3
+    assert (sure["attribute"].str.startswith("job")).sum() >= 2
     assert (sure["attribute"] == "age").sum() <= 1
     # Events are those of the model: people of a job have more of it, by so much.
     jobs = planted.users.set_index("user").loc[one.users_.ids.astype(int), "job"].to_numpy()

@@ -16,6 +16,7 @@ from kolmogorov.models.metrics import (
     guess_scores,
     list_scores,
     log_loss,
+    verdict,
 )
 from kolmogorov.models.ranking import best, best_items
 
@@ -142,3 +143,10 @@ def test_packed_tables_and_other_orders_of_ids_give_the_same(zoo, tmp_path):
         | {name: found["item means"][name] for name in ("log_score", "calibration")}
     )
     assert -found["item means"]["log_score"] == pytest.approx(log_loss(some.values, guess, None))
+
+
+def test_the_verdict_names_the_best_guess():
+    guesses = {"item means": {"rmse": 0.2, "ndcg": 0.3}, "overall mean": {"rmse": 0.3, "ndcg": 0.1}}
+    assert verdict({"rmse": 0.19, "ndcg": 0.2}, guesses, "rmse") is None
+    assert "does not beat the item means: ndcg 0.2000 against 0.3000" in verdict({"ndcg": 0.2}, guesses, "ndcg")
+    assert "does not beat the item means" in verdict({"rmse": 0.2}, guesses, "rmse")

@@ -1,13 +1,15 @@
-"""From many models to one: the table that they complete, the alternating descent over it, and what new rows heed.
+"""From many models to one: the alternating descent over the table that they complete, and what new rows heed.
 
 Minimised is the mean over all cells of w_u w_i (theta_u . psi_i - T_ui)^2, with T the mean of what the models say. As
 the table is complete, all items have one Gram matrix, G = sum_u w_u theta_u theta_u^T, and all users another; as T is a
 product of two thin matrices, the linear terms are products of these. A sweep goes over no rating and makes no table.
 
-The mean of products Theta_k X_k^T has the rank of all events together, and what matters of it far less. A few
-products with random vectors find the part that matters (Halko, Martinsson and Tropp 2011); the table itself is never
-made. Where products are ratings hidden behind yes and no, the mean of chances is no product: cells are then computed
-one by one, of a large table those of some users and of some items, whose columns and rows span the others.
+What is read must not depend on the seed. Descents from anywhere end anywhere; this one begins with groups of users who
+lie farthest out, found in the ratings alone (successive projection: Araujo and others 2001, Gillis and Vavasis 2014),
+which are the same for every sample of chains, and makes few sweeps from there: more come hardly nearer to the table and
+lead away from what another sample finds. A small ridge draws the chances of an event to what its group says. Bits come
+from chances on which being neither 0 nor 1 costs more and more. Both halves of the chains go the same way apart, and
+tell which events are found again, and how many.
 
 Nobody tells such a model how strongly a new user is to be drawn to the population. The users that it knows do: placed
 again from their own ratings, as if they were new, they should come out where they are. The pull is the one under
@@ -17,210 +19,122 @@ which they do so best; likewise for items.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.special import ndtr
-from sklearn.cluster import KMeans
-from threadpoolctl import threadpool_limits
+from scipy.optimize import linear_sum_assignment
+from scipy.sparse import csr_array
 
 from kolmogorov._support.seeds import row_seeds
 from kolmogorov._support.threads import Threads, one_blas_thread
-from kolmogorov._support.typing import Floats
-from kolmogorov.data.observations import Observations
+from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data.view import View
 from kolmogorov.descent.attributes import Attributed, placing_of
+from kolmogorov.descent.completion import CompletedTable
 from kolmogorov.descent.engine import Engine, Run, Search, State, Sweep, solved_rows
-from kolmogorov.descent.fitted import NOISE, Factors, Fitted, Pull, item_counts
+from kolmogorov.descent.fitted import Fitted, Pull
 from kolmogorov.descent.placing import placed
-from kolmogorov.descent.problem import EXTRA_RATINGS, ITEM_SIDE, SAMPLE, USER_SIDE, Problem
+from kolmogorov.descent.problem import EXTRA_RATINGS, ITEM_SIDE, USER_SIDE, Problem
 from kolmogorov.solvers import RowSolver, resolve
 from kolmogorov.solvers.flips import EXACT_LIMIT
 from kolmogorov.solvers.registry import usual
 
 if TYPE_CHECKING:
-    from kolmogorov.descent.implicit import AveragedDescents
-    from kolmogorov.draws.posterior import Posterior
+    from kolmogorov.descent.completion import Many
 
-    Many = Posterior | AveragedDescents
+# --- where the descent begins -----------------------------------------------------------------------------------------
 
-# --- the completed table ----------------------------------------------------------------------------------------------
-
-#: Columns of the two matrices, by judgement: what a model of 32 events is learned from changes no more beyond.
-RANK = 160
-#: Times that what was found is multiplied again, which lets what is small in the table fade; two are usual (Halko,
-#: Martinsson and Tropp 2011). Where cells are computed one by one none, since each takes all of them.
-_POWERS = 2
-#: Chances of a yes that are computed together, 1 MB, as a processor's cache holds; and the largest table of which all
-#: are computed: 128 MB. By judgement.
-_BLOCK, CELLS = 1 << 17, 1 << 24
+#: Products with the table that sharpen its leading directions.
+_SHARPENED = 4
+#: Power of a user's weight that counts in how far out they lie. By judgement.
+_HEAVY = 0.25
 
 
-@dataclass(frozen=True, eq=False)
-class CompletedTable:
-    """``left @ right.T``, what models say of every user and item, and what users and items weigh.
+def places(drawn: Many, most_events: int) -> Floats:
+    """Return where users lie by their ratings alone, in the directions in which these differ most; float64[n_users, k].
 
-    The weights of either side sum to 1, and are 0 for those without observations.
+    What a user said above an item's mean is summed, and of few ratings drawn to nothing.
     """
-
-    left: Floats
-    right: Floats
-    user_weights: Floats
-    item_weights: Floats
-
-    @classmethod
-    def of(cls, drawn: Many, dealer: Threads) -> CompletedTable:
-        """Let models complete the table that they were learned from; users and items without observations are average.
-
-        A cell weighs as much as it is likely to be asked for: its user's ratings times its item's. Where the
-        unobserved counts as a no every cell is one that was observed, and weighs the same.
-        """
-        found, weights = [], []
-        sides = drawn.training.rows.counts, item_counts(drawn.training)
-        for side, counts in zip(completion(drawn.factors, dealer), sides, strict=True):
-            side, seen = side.copy(), counts > 0
-            side[~seen] = side[seen].mean(axis=0)
-            plain = np.where(seen, 1.0 if drawn.unobserved else counts + EXTRA_RATINGS, 0.0)
-            found.append(side)
-            weights.append(plain / plain.sum())
-        return cls(*found, *weights)
-
-    @property
-    def square(self) -> float:
-        """The weighted mean of the squares of all cells."""
-        users = (self.left * self.user_weights[:, None]).T @ self.left
-        items = (self.right * self.item_weights[:, None]).T @ self.right
-        return float((users * items).sum())
+    rows, n_items = drawn.training.rows, drawn.training.n_items
+    said = np.bincount(rows.indices, weights=rows.values, minlength=n_items)
+    heard = np.bincount(rows.indices, minlength=n_items)
+    usual = (said + EXTRA_RATINGS * rows.values.mean()) / (heard + EXTRA_RATINGS)
+    above = rows.values - (0.0 if drawn.unobserved else usual[rows.indices])
+    table = csr_array((above, rows.indices, rows.indptr), shape=(len(rows.counts), n_items))
+    directions = np.random.default_rng(0).standard_normal((n_items, min(2 * most_events, n_items)))
+    for _ in range(_SHARPENED):
+        directions, _ = np.linalg.qr(table.T @ (table @ directions))
+    return np.asarray(table @ directions) / (rows.counts[:, None] + EXTRA_RATINGS)
 
 
-def completion(factors: Factors, dealer: Threads, rank: int = RANK) -> tuple[Floats, Floats]:
-    """Return two matrices whose product is what some models say of every user and item, on average.
+def corners(places: Floats, weights: Floats, n_events: int) -> list[Rows]:
+    """Return groups of users, of whom each lies as far out as can be from those before: successive projection.
 
-    Exact where the table has no more than `rank` rows or columns, and to what lies beyond its leading `rank` singular
-    values elsewhere.
+    A group is as large as half of an equal share, so that nobody's noise decides where an event begins.
 
     Examples
     --------
-    >>> theta, psi = np.array([[[0.5, 0.5], [1.0, 0.0]]]), np.array([[[1.0, 0.0]]])
-    >>> left, right = completion(Factors(theta, psi), Threads(1))
-    >>> (left @ right.T).round(6).tolist()
-    [[0.5], [1.0]]
+    >>> square = np.array([[0.0, 0.0], [9.0, 1.0], [0.0, 5.0], [4.0, 2.0]])
+    >>> [group.tolist() for group in corners(square, np.full(4, 0.25), 3)]
+    [[1], [2], [0]]
     """
-    theta, psi = factors.theta, factors.psi
-    n_users, n_items = theta.shape[1], psi.shape[1]
-    if factors.hidden and min(n_users, n_items) > rank and n_users * n_items > CELLS:
-        return _spanned(theta, psi, dealer, rank)
-    whole = _chances(theta, psi, dealer) if factors.hidden else None
-
-    def times(outer: NDArray[np.floating], inner: NDArray[np.floating], vectors: Floats) -> Floats:
-        """Return the table of two sides times some columns, one entry for each row of the inner side."""
-        if whole is not None:
-            found: Floats = (whole if outer is theta else whole.T) @ vectors
-            return found
-        total = np.zeros((outer.shape[1], vectors.shape[1]))
-        for one, other in zip(outer, inner, strict=True):
-            total += one.astype(np.float64) @ (other.astype(np.float64).T @ vectors)
-        return total / len(outer)
-
-    if n_items <= rank:
-        return times(theta, psi, np.eye(n_items)), np.eye(n_items)
-    if n_users <= rank:
-        return np.eye(n_users), times(psi, theta, np.eye(n_users))
-    left, _ = np.linalg.qr(times(theta, psi, np.random.default_rng(0).standard_normal((n_items, rank))))
-    for _ in range(0 if factors.hidden else _POWERS):
-        right, _ = np.linalg.qr(times(psi, theta, left))
-        left, _ = np.linalg.qr(times(theta, psi, right))
-    return left, times(psi, theta, left)
-
-
-def _spanned(
-    theta: NDArray[np.floating], psi: NDArray[np.floating], dealer: Threads, rank: int
-) -> tuple[Floats, Floats]:
-    """Return the same of chances of a yes in a large table, of which only some columns and some rows are computed.
-
-    The leading sums of the columns of some items, which some users tell, span what matters of all columns. Each column
-    is then the sum of these that comes nearest at some users, who are drawn by how much they tell of it, and weighed so
-    that they stand for all.
-    """
-    rng, n_users, n_items = np.random.default_rng(0), theta.shape[1], psi.shape[1]
-    users, items = (np.sort(rng.choice(n, min(SAMPLE, n), replace=False)) for n in (n_users, n_items))
-    _, _, sums = np.linalg.svd(_chances(theta[:, users], psi[:, items], dealer), full_matrices=False)
-    left, _ = np.linalg.qr(_chances(theta, psi[:, items], dealer, sums[:rank].T))
-    share = 0.5 / n_users + 0.5 * (left**2).sum(axis=1) / rank
-    users = np.sort(rng.choice(n_users, min(SAMPLE, n_users), replace=False, p=share / share.sum()))
-    weights = 1.0 / np.sqrt(share[users, None])
-    return left, _chances(psi, theta[:, users], dealer, np.linalg.pinv(weights * left[users], 1e-6).T * weights)
-
-
-def _chances(
-    outer: NDArray[np.floating], inner: NDArray[np.floating], dealer: Threads, sums: Floats | None = None
-) -> Floats:
-    """Return the mean chance of a yes for every row of two sides, or sums of them over the inner side."""
-    n, m = outer.shape[1], inner.shape[1]
-    found = np.empty((n, m if sums is None else sums.shape[1]))
-    some = max(1, _BLOCK // m)
-
-    def blocks(first: int, last: int) -> None:
-        for start in range(first * some, min(last * some, n), some):
-            rows = slice(start, min(start + some, n))
-            total = np.zeros((rows.stop - start, m))
-            for one, other in zip(outer, inner, strict=True):
-                said = one[rows].astype(np.float32) @ other.astype(np.float32).T
-                total += ndtr((said - np.float32(0.5)) * np.float32(1.0 / np.sqrt(NOISE)))
-            total /= len(outer)
-            found[rows] = total if sums is None else total @ sums
-
-    # Blocks are the same on any number of threads.
-    dealer.deal(blocks, -(-n // some), _BLOCK)
+    apart = places - weights @ places
+    _, axes = np.linalg.eigh((apart * weights[:, None]).T @ apart)
+    left = apart @ axes[:, ::-1][:, : max(n_events - 1, 1)] * ((weights / weights.max()) ** _HEAVY)[:, None]
+    size = max(1, round(0.5 * np.count_nonzero(weights) / n_events))
+    found: list[Rows] = []
+    for _ in range(n_events):
+        furthest = left[np.argmax((left**2).sum(axis=1))]
+        group = np.argsort(np.where(weights > 0.0, -(left @ furthest), np.inf), kind="stable")[:size]
+        middle = left[group].mean(axis=0)
+        # From the first group on, what counts is the distance from all groups before.
+        left = left - (np.outer(left @ middle, middle) / max(float(middle @ middle), 1e-300) if found else middle)
+        found.append(group)
     return found
 
 
 # --- the descent over it ----------------------------------------------------------------------------------------------
 
-#: Dirichlet's parameters of a random start: users near a few events each; by judgement.
-_START = 0.5
 #: What is added to the diagonal of a Gram matrix, as a share of its trace, so that events that nobody has are decided:
 #: far below what any cell weighs.
 _RIDGE = 1e-9
+#: `benchmarks/stability.py choices`, planted tables and MovieLens 100K: the ridge of chances to what a group says,
+#: sweeps over chances, and those in which they become bits.
+PULLED, SWEEPS, FIRMED = 1e-3, 15, 10
+#: Rounds of the solver of chances that become bits: what it minimises is not convex.
+_ROUNDS = 5
 
 
 class CompletionEngine(Engine):
-    """The engine whose sweeps go over a completed table. Of its problem the row solvers are used, and no ridge."""
+    """The engine whose sweeps go over a completed table. Of its problem the row solvers are used, and no ridge.
 
-    def __init__(self, problem: Problem, target: CompletedTable, dealer: Threads) -> None:
+    Chances are drawn to `profiles`, float64[n_items, D], with which events begin. This ridge is part of the objective;
+    `rmse` is the distance alone.
+    """
+
+    def __init__(self, problem: Problem, target: CompletedTable, profiles: Floats, dealer: Threads) -> None:
         self.problem = problem
         self.shape = len(target.user_weights), len(target.item_weights)
         self.seen_users = target.user_weights > 0.0
-        self._target, self._dealer, self._square = target, dealer, target.square
+        self._target, self._profiles, self._dealer, self._square = target, profiles, dealer, target.square
 
-    def start(self, rng: np.random.Generator, n_events: int) -> State:
-        """Draw users near a few events each; psi follows from them in the first half-step."""
-        return self._from(rng.dirichlet(np.full(n_events, _START), size=self.shape[0]))
-
-    def grouped_start(self, factors: Factors, n_events: int) -> Run:
-        """Start from the events of all models, similar ones gathered: a user's share of a group is that of its events.
-
-        Events are similar whose columns of psi are, as far as they are part of the completed table.
-        """
-        theta, psi = factors.theta, factors.psi
-        basis, _ = np.linalg.qr(self._target.right)
-        columns = np.concatenate([draw.astype(np.float64).T @ basis for draw in psi])
-        mass = np.concatenate([self._target.user_weights @ draw for draw in theta]) + 1e-12
-        distinct = len(np.unique(columns.round(9), axis=0))
-        # Sums of OpenMP depend on how many threads add them up.
-        with threadpool_limits(1):
-            found = KMeans(min(n_events, distinct), n_init=1, random_state=0).fit(columns, sample_weight=mass)
-        gather = np.zeros((len(columns), n_events))
-        gather[np.arange(len(columns)), found.labels_] = 1.0
-        parts = gather.reshape(len(theta), -1, n_events)
-        shares = sum((draw.astype(np.float64) @ part for draw, part in zip(theta, parts, strict=True)), start=0.0)
-        return Run(self._from(shares / np.sum(shares, axis=1, keepdims=True)))
-
-    def _from(self, theta: Floats) -> State:
-        return State(theta, np.zeros((self.shape[1], theta.shape[1])), self._centre(theta))
+    def first(self) -> Run:
+        """Begin with the profiles, or of bits with what chances become from there."""
+        psi, size = self._profiles, self._profiles.shape[1]
+        theta, _ = self._thetas(np.full((self.shape[0], size), 1.0 / size), psi, (0, 0))
+        if self.problem.item_solver.family == "binary":
+            soft = quick_solver("box", size)
+            for index in range(1, SWEEPS + 1):
+                psi = self._psis(soft, theta, psi, (0, index), ridge=PULLED)
+                theta, _ = self._thetas(theta, psi, (0, index))
+            rough = resolve("box", "coordinate", tol=1e-6, max_iter=_ROUNDS)
+            for index in range(1, FIRMED + 1):
+                psi = self._psis(rough, theta, psi, (0, index), firm=index / FIRMED)
+                theta, _ = self._thetas(theta, psi, (0, index))
+            psi = (psi > 0.5).astype(np.float64)
+        return Run(State(theta, psi, self._centre(theta)))
 
     def _centre(self, theta: Floats) -> Floats:
         mean: Floats = theta[self.seen_users].mean(axis=0)
@@ -229,64 +143,113 @@ class CompletionEngine(Engine):
     def sweep(self, state: State, index: int, seed: int) -> tuple[State, Sweep]:
         """Update every psi_i and every theta_u once; `index` counts from 1."""
         target, problem = self._target, self.problem
+        ridge = PULLED if problem.item_solver.family == "box" else 0.0
         began = time.perf_counter()
-        sides = (state.theta, target.user_weights, target.left, target.right)
-        psi, _ = self._solved(problem.item_solver, sides, state.psi, (seed, index, ITEM_SIDE))
+        psi = self._psis(problem.item_solver, state.theta, state.psi, (seed, index), ridge)
         between = time.perf_counter()
-        sides = (psi, target.item_weights, target.right, target.left)
-        theta, values = self._solved(problem.user_solver, sides, state.theta, (seed, index, USER_SIDE))
+        theta, values = self._thetas(state.theta, psi, (seed, index))
         ended = time.perf_counter()
         distance = max(float(target.user_weights @ values) + self._square, 0.0)
-        record = Sweep(index, distance, float(np.sqrt(distance)), ended - between, between - began)
+        pulled = ridge * float(target.item_weights @ ((psi - self._profiles) ** 2).sum(axis=1))
+        record = Sweep(index, distance + pulled, float(np.sqrt(distance)), ended - between, between - began)
         return State(theta, psi, self._centre(theta)), record
 
-    def _solved(
-        self, solver: RowSolver, sides: tuple[Floats, Floats, Floats, Floats], start: Floats, stream: tuple[int, ...]
-    ) -> tuple[Floats, Floats]:
-        """Solve rows that share a Gram matrix; a row whose solver returns a worse point stays as it is.
+    def _thetas(self, theta: Floats, psi: Floats, stream: tuple[int, int]) -> tuple[Floats, Floats]:
+        """Return thetas given psis, and their values."""
+        target = self._target
+        weighted = psi * target.item_weights[:, None]
+        moment = target.left @ (target.right.T @ weighted)
+        return self._solved(self.problem.user_solver, weighted.T @ psi, moment, theta, (*stream, USER_SIDE))
 
-        `sides` are the factors of the other side, its weights, its part of the completed table, and that of the rows.
+    def _psis(
+        self,
+        solver: RowSolver,
+        theta: Floats,
+        psi: Floats,
+        stream: tuple[int, int],
+        ridge: float = 0.0,
+        firm: float = 0.0,
+    ) -> Floats:
+        """Return psis given thetas, drawn to the profiles; what is neither 0 nor 1 costs more the firmer they are.
+
+        The price of an event is that share of what it explains: firm at 1, one event alone would be there or not.
         """
-        factors, weights, near, far = sides
-        seed, index, number = stream
-        weighted = factors * weights[:, None]
-        shared = weighted.T @ factors
-        shared[np.diag_indices_from(shared)] += _RIDGE * np.trace(shared)
-        moment, size = far @ (near.T @ weighted), len(shared)
+        target = self._target
+        weighted = theta * target.user_weights[:, None]
+        gram = weighted.T @ theta
+        price = firm * np.diag(gram)
+        moment = target.right @ (target.left.T @ weighted) + ridge * self._profiles - 0.5 * price
+        gram[np.diag_indices_from(gram)] += ridge - price
+        return self._solved(solver, gram, moment, psi, (*stream, ITEM_SIDE))[0]
+
+    def _solved(
+        self, solver: RowSolver, gram: Floats, moment: Floats, start: Floats, stream: tuple[int, int, int]
+    ) -> tuple[Floats, Floats]:
+        """Solve rows that share a Gram matrix; a row whose solver returns a worse point stays as it is."""
+        size = len(gram)
+        gram[np.diag_indices(size)] += _RIDGE * max(np.trace(gram), _RIDGE)
 
         def equations(first: int, last: int) -> tuple[Floats, Floats]:
             memory = self._dealer.scratch((last - first) * size * size).reshape(last - first, size, size)
-            memory[:] = shared
+            memory[:] = gram
             return memory, moment[first:last]
 
-        return solved_rows(
-            solver, equations, start, row_seeds(seed, index, number, np.arange(len(moment))), self._dealer
-        )
+        return solved_rows(solver, equations, start, row_seeds(*stream, np.arange(len(moment))), self._dealer)
 
 
 # --- the model --------------------------------------------------------------------------------------------------------
 
-#: Sweeps of a descent where nothing else is said; descents of a table, and of one with few rows, whose are short.
-#: By judgement, as are the numbers below.
-SWEEPS, _STARTS, _MORE_STARTS, _FEW = 30, 2, 10, 1_000
+#: Sweeps over bits where nothing else is said.
+BITS = 30
 #: Shares of the population in a theta that are tried, the users they are tried on, and what counts as never.
 _SHARES, _HEDGED, _NEVER = (0.0, 0.001, 0.003, 0.01, 0.02, 0.05, 0.1), 400, 1e-6
 #: Sweeps, from a model that is near.
 _MORE_SWEEPS = 3
+#: The most events that people read, the number that is tried first, and those tried where halving it finds none.
+MOST_EVENTS, _FIRST, _BETWEEN = 16, 8, (6, 5, 3)
+#: How well every event must be found again where their number is left open.
+RETURNING = {"box": 0.9, "binary": 0.85}
 
 
-def distilled(drawn: Many, problem: Problem, search: Search, n_jobs: int | None) -> tuple[Fitted, bool]:
+def distilled(
+    drawn: Many,
+    problem: Problem,
+    search: Search,
+    n_events: int | None,
+    n_jobs: int | None,
+    *,
+    compared: bool = True,
+) -> tuple[Fitted, bool]:
     """Return the model nearest to the average of many, and whether Ctrl-C ended the search for it.
 
-    One descent starts from the events of all of them, similar ones grouped, the others from random ones; the nearest to
-    the completed table is kept.
+    Without `n_events` it has the largest number with which all events are found again in both halves of the chains.
     """
+    table, factors = drawn.training, drawn.factors
+    counts, most = table.rows.counts.astype(np.float64), n_events or min(MOST_EVENTS, table.n_users, table.n_items)
+    quiet = replace(search, on_sweep=None, keep_interrupted=False)
     with one_blas_thread(), Threads(n_jobs) as dealer:
-        target = CompletedTable.of(drawn, dealer)
-        engine = CompletionEngine(problem, target, dealer)
-        run = search.run(engine, engine.grouped_start(drawn.factors, search.n_events))
-    theta, psi, table = run.state.theta.copy(), run.state.psi, drawn.training
-    factors, seen = drawn.factors, table.rows.counts > 0
+        target, where, middle = CompletedTable.of(drawn, dealer), places(drawn, most), len(factors.theta) // 2
+        parts = [slice(0, middle), slice(middle, None)] if compared and middle else []
+        some = [replace(factors, theta=factors.theta[part], psi=factors.psi[part]) for part in parts]
+        halves = [CompletedTable.of(drawn, dealer, half) for half in some]
+
+        def descended(of: CompletedTable, size: int, search: Search = quiet) -> Run:
+            groups = corners(where, target.user_weights, size)
+            engine = CompletionEngine(problem, of, of.profiles(groups), dealer)
+            return search.run(engine, engine.first())
+
+        def found_again(theta: Floats) -> Floats:
+            if not halves:
+                return np.full(theta.shape[1], np.nan)
+            apart = [descended(half, theta.shape[1]).state.theta for half in halves]
+            return returning(theta, apart, counts, halved=True)
+
+        if n_events is None and halves:
+            least = RETURNING[problem.item_solver.family]
+            n_events = largest(lambda size: found_again(descended(target, size).state.theta).min(), least, most)
+        run = descended(target, n_events or min(_FIRST, most), search)
+        stability = found_again(run.state.theta)
+    theta, psi, seen = run.state.theta.copy(), run.state.psi, counts > 0
     of_users, of_items = (getattr(drawn, f"{side}_attributes", None) for side in ("user", "item"))
     partners = factors.psi, psi, target.item_weights
     placed_users = placing_of(of_users, *partners, of_users=True) if isinstance(of_users, Attributed) else None
@@ -306,6 +269,7 @@ def distilled(drawn: Many, problem: Problem, search: Search, n_jobs: int | None)
         history=run.history,
         noise=drawn.answer_variance + run.history[-1].rmse ** 2,
         learned_from="draws",
+        stability=stability if compared else None,
         user_attributes=placed_users,
         item_attributes=placed_items,
     )
@@ -318,8 +282,9 @@ def gone_on(fitted: Fitted, drawn: Many, problem: Problem, seed: int, n_jobs: in
     Events keep their numbers; pulls stay as they are.
     """
     with one_blas_thread(), Threads(n_jobs) as dealer:
-        engine = CompletionEngine(problem, CompletedTable.of(drawn, dealer), dealer)
-        state = State(fitted.theta, fitted.psi.astype(np.float64), fitted.population)
+        before = fitted.psi.astype(np.float64)
+        engine = CompletionEngine(problem, CompletedTable.of(drawn, dealer), before, dealer)
+        state = State(fitted.theta, before, fitted.population)
         for index in range(1, _MORE_SWEEPS + 1):
             state, sweep = engine.sweep(state, index, seed)
     theta, psi = state.theta.copy(), state.psi.astype(fitted.psi.dtype)
@@ -349,21 +314,71 @@ def _hedged(theta: Floats, psi: Floats, target: CompletedTable) -> Floats:
     return (1.0 - share) * theta + share * middle
 
 
-def usual_starts(table: Observations) -> int:
-    """Return how many descents are made by default: where they take no time, more."""
-    return _MORE_STARTS if table.n_users + table.n_items <= _FEW else _STARTS
-
-
-def usual_events(n_ratings: int, n_users: int, n_items: int) -> int:
-    """Return how many events a model of a table has by default: as many as tell people apart and can still be read.
+def alike(first: Floats, second: Floats, weights: Floats) -> Floats:
+    """Return how the thetas of two models of the same users correlate, event by event.
 
     Examples
     --------
-    >>> usual_events(1_500, 101, 17), usual_events(80_000, 943, 1682)
-    (9, 16)
+    >>> theta = np.array([[0.9, 0.1, 0.0], [0.0, 0.8, 0.2], [0.1, 0.1, 0.8]])
+    >>> alike(theta, theta[:, [2, 0, 1]], np.ones(3)).argmax(axis=1).tolist()
+    [1, 2, 0]
     """
-    wanted = round(10.0 * (max(n_ratings, 1) / 2_000.0) ** 0.25)
-    return int(np.clip(wanted, 1, max(1, min(16, n_users, n_items))))
+    share = weights / weights.sum()
+    first, second = first - share @ first, second - share @ second
+    spread = np.outer(np.sqrt(share @ first**2), np.sqrt(share @ second**2))
+    return np.clip((first * share[:, None]).T @ second / np.maximum(spread, 1e-12), -1.0, 1.0)
+
+
+def matched(found: Floats) -> Rows:
+    """Return which event of the second model each of the first is: those that correlate most, all together."""
+    return np.asarray(linear_sum_assignment(-found)[1])
+
+
+def returning(theta: Floats, apart: list[Floats], weights: Floats, *, halved: bool) -> Floats:
+    """Return how well the events of a model are found again in two models of other samples.
+
+    It is how their matches in the two correlate, or how they correlate with the worse match where that is less. Where
+    samples are halves, two whole ones would correlate more: 2 r / (1 + r) instead of r (Spearman and Brown 1910).
+    """
+    found = [alike(theta, one, weights) for one in apart]
+    first, second = (matched(one) for one in found)
+    both = alike(apart[0], apart[1], weights)[first, second]
+    if halved:
+        both = np.where(both > 0.0, 2.0 * both / (1.0 + np.abs(both)), both)
+    each = np.arange(theta.shape[1])
+    return np.minimum(both, np.minimum(found[0][each, first], found[1][each, second]))
+
+
+def largest(worst: Callable[[int], float], least: float, most: int) -> int:
+    """Return the largest number of events whose worst is found again well enough, by doubling and halving.
+
+    Where that finds none the numbers between are tried, and last the one whose worst is found again best is taken.
+
+    Examples
+    --------
+    >>> [largest(lambda n: 1.0 if n <= good else 0.0, 0.9, 16) for good in (2, 3, 5, 7, 8, 11, 14, 16)]
+    [2, 3, 5, 7, 8, 10, 14, 16]
+    >>> largest(lambda n: 1.0 if n == 5 else 1.0 / n, 0.9, 16)
+    5
+    """
+    found: dict[int, float] = {}
+
+    def good(size: int) -> bool:
+        found[size] = worst(size)
+        return found[size] >= least
+
+    size, bad = min(_FIRST, most), most + 1
+    while not good(size) and size > 3:
+        size, bad = size // 2, size
+    while found[size] >= least and bad > most and 2 * size <= most:
+        size, bad = (2 * size, bad) if good(2 * size) else (size, 2 * size)
+    if found[size] < least:
+        between = next((other for other in _BETWEEN if other < most and other not in found and good(other)), None)
+        return between or max(found, key=lambda n: (found[n], n))
+    while bad - size > max(1, size // 4):
+        middle = (size + bad) // 2
+        size, bad = (middle, bad) if good(middle) else (size, middle)
+    return size
 
 
 def quick_solver(family: str, n_events: int) -> RowSolver:

@@ -316,6 +316,8 @@ def tilt(points, means, out):
             out[n, k] = parts[k] / total
 
 
+#: An event that is found again less well than this is marked, and names and carries nothing. By judgement.
+LOST = 0.8
 # Thresholds come through divisions.
 _ROUNDING = 1e-9
 
@@ -330,6 +332,7 @@ class Fitted(Trained):
         "psi": "u1|f8 items events",
         "noise": "f8 users",
         "history": "f8 * 5",
+        "stability?": "f8 events",
         "user_centre": "f8 events",
         "user_pull": "f8 events events",
         "item_centre": "f8 events",
@@ -356,11 +359,18 @@ class Fitted(Trained):
     item_attributes: Placing | None = None
     #: Ratings that have changed since chains went over the table.
     n_changed: int = 0
+    #: [n_events], how well each event is found again in another sample; None where none was looked at.
+    stability: Floats | None = None
 
     @property
     def n_events(self) -> int:
         """Number of elementary events."""
         return self.theta.shape[1]
+
+    @property
+    def lost(self) -> NDArray[np.bool_]:
+        """Which events another sample does not have; none where nothing was compared."""
+        return np.zeros(self.n_events, dtype=bool) if self.stability is None else self.stability < LOST
 
     @property
     def population(self) -> Floats:
@@ -435,6 +445,8 @@ class Fitted(Trained):
             "item_centre": self.item_pull.centre,
             "item_pull": self.item_pull.strength,
         }
+        if self.stability is not None:
+            arrays["stability"] = self.stability
         return meta | {"learned_from": self.learned_from, "n_changed": self.n_changed}, arrays
 
     @classmethod
@@ -456,6 +468,7 @@ class Fitted(Trained):
             user_attributes=Placing.restored(meta, arrays, "users"),
             item_attributes=Placing.restored(meta, arrays, "items"),
             n_changed=0 if meta["n_changed"] == 0 else count(meta["n_changed"]),
+            stability=arrays.get("stability"),
         )
 
     def validate(self) -> None:
@@ -471,6 +484,8 @@ class Fitted(Trained):
         self.item_pull.validate("items")
         check_simplex("the centre of users", self.user_pull.centre)
         check_between("psi", self.psi, 0.0, 1.0)
+        if self.stability is not None:
+            check_between("the stability", self.stability[~np.isnan(self.stability)], -1.0, 1.0)
 
 
 def overlap(share: Floats, psi: Floats, item: int) -> Floats:

@@ -1,9 +1,9 @@
-"""Events: what sets them apart, what they are called, what attributes mean for them, and a summary of all of them."""
+"""Events: what sets them apart, what they are called, and a summary of all of them."""
 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -15,25 +15,26 @@ from kolmogorov._support.markup import bars, card, note, table
 from kolmogorov._support.optional import to_frame
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data import Vocabulary
-from kolmogorov.data.attributes import Attribute
 from kolmogorov.data.observations import reaching
-from kolmogorov.descent.attributes import Placing, Side
 from kolmogorov.descent.fitted import Fitted
 
-#: Likes that an item counts as expecting of every event beside its own: what is rarely seen stands out in none. Chosen
-#: by benchmarks/coherence.py on a split that is not reported.
-_DOUBT = 0.5
+#: `benchmarks/coherence.py`, a split that is not reported: likes that an item counts as expecting of every event beside
+#: its own, so that what is rarely seen stands out in none; and the power of its likes in an event that counts, so that
+#: an event is named by what many of its people know.
+_DOUBT, _KNOWN = 10.0, 0.5
 #: Items in a name, and letters of each. By judgement: what fits beside a bar.
 _IN_NAME, _LONGEST = 2, 28
-#: An event in which so few things happen beside the usual share of yeses is one of little; one in which so few do not
-#: happen, of nearly everything. By judgement.
-_FEW = 0.125
+#: One item of a name is among this share of all, those with the most answers, if any of so many that stand out is.
+_WELL_KNOWN, _CHOSEN_FROM = 0.2, 40
+#: An event is a level where so much of what sets it apart is that everything is rated higher, or lower. By judgement:
+#: of those found in MovieLens 100K none has between 0.45 and 0.7.
+_LEVEL = 0.6
+#: What is added to the name of an event that another sample of chains does not have.
+MARK = "(not found again)"
 #: Names that are looked at to know how long they are.
 _LOOKED = 2000
 #: Events that a summary names: what fits on a screen. By judgement.
 _NAMED = 12
-#: The least difference of chances that an event is described by. By judgement.
-_LITTLE = 0.02
 #: A colour for each event, the same as in the report.
 _COLOURS = (
     "#4269d0", "#e68a00", "#d6453d", "#1f9e89", "#3ca951", "#e377b0", "#8f5bd6", "#5aa5d6", "#9c6b4e", "#7a7f87",
@@ -94,10 +95,15 @@ class Event:
         Column of theta and psi.
     name : str
         The items that set it apart most; no two events are named by the same while there are others. Where titles are
-        too long for a name and users have names of their own, the users who are most of all in it. "likes nearly
-        everything" or "likes little" (of yes and no "yes to ...") where nearly all items happen in it, or hardly any.
+        too long for a name and users have names of their own, the users who are most of all in it. "rates low" or
+        "rates high" (of yes and no "says no" and "says yes") where what sets it apart is that level. One that another
+        sample does not have is marked.
     share : float
         Mean probability of the event over the users observed; the shares of all events sum to 1.
+    stability : float
+        How well it is found again in another sample of chains, as in `stability_`; NaN where nothing was compared.
+    is_level : bool
+        Whether people are in it who answer higher or lower, whatever they are asked.
     n_items : int
         How many items happen in it: those with the event in their support. Of soft psi, those with at least one half
         there, or of ratings those that are a like there.
@@ -112,6 +118,8 @@ class Event:
     number: int
     name: str
     share: float
+    stability: float
+    is_level: bool
     n_items: int
     items: tuple[str, ...]
     rows: tuple[int, ...]
@@ -124,7 +132,7 @@ class Events(list[Event]):
     def to_frame(self, backend: str | None = None) -> Any:
         """Return the events as a data frame, one row each; several names are joined by commas."""
         columns: dict[str, Any] = {name: [getattr(event, name) for event in self] for name in ("number", "name")}
-        columns |= {name: [getattr(event, name) for event in self] for name in ("share", "n_items")}
+        columns |= {name: [getattr(event, name) for event in self] for name in ("share", "stability", "n_items")}
         columns |= {name: [", ".join(getattr(event, name)) for event in self] for name in ("items", "users")}
         return to_frame(columns, backend)
 
@@ -170,11 +178,11 @@ class EventItems:
         """How far an item stands out in an event, times the share of its standing out that falls to this event.
 
         Standing out is counted in deviations: likes beyond those expected over the root of these. What stands out
-        everywhere else too says less of the event.
+        everywhere else too says less of the event, and what few of its people know says less to anybody.
         """
         out = np.maximum(self.likes - self.expected, 0.0) / np.sqrt(self.expected + _DOUBT)
         total = out.sum(axis=1, keepdims=True)
-        score: Floats = out**2 / np.where(total > 0.0, total, 1.0)
+        score: Floats = out**2 / np.where(total > 0.0, total, 1.0) * (self.likes + 1.0) ** _KNOWN
         return score
 
     def best(self, event: int, count: int, used: Any = ()) -> Rows:
@@ -216,29 +224,37 @@ class EventItems:
         chosen: dict[int, list[int]] = {}
         for event in np.argsort(-self.likes.sum(axis=0), kind="stable").tolist():
             rows = best(event, _IN_NAME, used)
+            if not self.by_people and rows.size == _IN_NAME and not self._well_known[rows].any():
+                further = best(event, _CHOSEN_FROM, used)
+                rows[-1:] = further[self._well_known[further]][:1] if self._well_known[further].any() else rows[-1:]
             used = np.append(used, rows)
             chosen[event] = rows.tolist()
         return chosen
 
+    @cached_property
+    def _well_known(self) -> NDArray[np.bool_]:
+        """Which items are among those with the most answers."""
+        counts = self.fitted.item_counts
+        return counts >= np.quantile(counts, 1.0 - _WELL_KNOWN)
+
     def names(self) -> list[str]:
         """Name every event by its items, or by its users, or by its number where nothing sets it apart.
 
-        One in which nearly all items happen, or hardly any, is named so: those that stand out in it are few and little
-        known. This is the one place where events get their names.
+        One that is a level is named so. This is the one place where events get their names.
         """
         words = {event: [self._word(row) for row in rows] for event, rows in self.named_rows.items()}
-        general = self._in_general
         chosen = [
-            general[event] or " · ".join(words[event]) or f"event {event}" for event in range(self.fitted.n_events)
-        ]
+            level or " · ".join(words[event]) or f"event {event}" for event, level in enumerate(self.levels)
+        ]  # fmt: skip
         # Titles that begin alike may be the same when they are cut.
         often = Counter(chosen)
         for event, name in enumerate(chosen):
             if often[name] > 1:
                 # What this one alone has: its first item, or its number.
-                own = general[event] and words[event]
+                own = self.levels[event] and words[event]
                 chosen[event] = f"{name} · {words[event][0]}" if own else f"{name} [{event}]"
-        return chosen
+        lost = self.fitted.lost
+        return [f"{name} {MARK}" if lost[event] else name for event, name in enumerate(chosen)]
 
     def _word(self, row: int) -> str:
         """Return what a row that names an event is called: its title, or its id where that is blank."""
@@ -247,18 +263,21 @@ class EventItems:
         return shortened(name if name.strip() else str(side.ids[row]), _LONGEST)
 
     @cached_property
-    def _in_general(self) -> list[str]:
-        """What events are called in which nearly everything happens, or hardly anything; of others nothing."""
+    def levels(self) -> list[str]:
+        """What events are called whose people answer higher or lower than most, whatever they are asked; else nothing.
+
+        So are events of which that difference is most of how their items differ from what everybody says of them.
+        """
         fitted = self.fitted
-        usual = float(np.mean(reaching(fitted.training.values, fitted.likes)))
-        # Where only yes is recorded, nobody says it to more than a little.
-        if self.by_people or usual == 1.0:
+        # Where only yes is recorded, nobody answers lower.
+        if self.by_people or fitted.n_events < 2 or (fitted.points.size == 2 and np.all(fitted.training.values == 1.0)):
             return [""] * fitted.n_events
-        verb, counts = "yes to" if fitted.training.is_binary else "likes", fitted.item_counts
-        # The share of answers that are to items which happen in each event.
-        extent = (self._happens * counts[:, None]).sum(axis=0) / max(int(counts.sum()), 1)
-        much, little = 1.0 - extent <= _FEW * (1.0 - usual), extent <= _FEW * usual
-        return np.select([much, little], [f"{verb} nearly everything", f"{verb} little"], "").tolist()  # type: ignore[no-any-return]
+        weights = fitted.item_counts / max(int(fitted.item_counts.sum()), 1)
+        apart = fitted.psi - fitted.psi @ fitted.population[:, None]
+        higher = weights @ apart
+        is_level = higher**2 >= _LEVEL * np.maximum(weights @ apart**2, 1e-300)
+        low, high = ("says no", "says yes") if fitted.training.is_binary else ("rates low", "rates high")
+        return np.select([is_level & (higher > 0.0), is_level], [high, low], "").tolist()  # type: ignore[no-any-return]
 
     @cached_property
     def _happens(self) -> NDArray[np.bool_]:
@@ -272,12 +291,13 @@ class EventItems:
         """Describe every event by so many items and users at most."""
         fitted, found = self.fitted, Events()
         inside = self._happens[fitted.item_seen].sum(axis=0)
+        stability = np.full(fitted.n_events, np.nan) if fitted.stability is None else fitted.stability
         for number, name in enumerate(self.names()):
             rows = tuple(self.best(number, n_items).tolist())
             items = tuple(fitted.items.name(row) for row in rows)
             users = tuple(fitted.users.name(row) for row in self.most(number, n_users).tolist())
-            share = float(fitted.population[number])
-            found.append(Event(number, name, share, int(inside[number]), items, rows, users))
+            about = float(fitted.population[number]), float(stability[number]), bool(self.levels[number])
+            found.append(Event(number, name, *about, int(inside[number]), items, rows, users))
         return found
 
 
@@ -299,165 +319,3 @@ def summary(name: str, fitted: Fitted, settings: str) -> str:
         note(f"and {rest} more") if rest > 0 else "",
         note(f"last training error (RMSE): {fitted.history[-1].rmse:.4f}") if fitted.history else "",
     )
-
-
-# --- attributes: what they mean for events, and what moved a prediction of somebody or something new ------------------
-
-
-@dataclass(frozen=True)
-class EventAttribute:
-    """What an attribute means for an event; `event_attributes` of a model says what effect, low and high are."""
-
-    event: int
-    side: Side
-    #: The column, and the category; in words "more Animation (genres)", "lower age".
-    attribute: str
-    words: str
-    effect: float
-    low: float
-    high: float
-
-    @property
-    def is_sure(self) -> bool:
-        """Whether the draws agree on its direction."""
-        return self.low > 0.0 or self.high < 0.0
-
-
-def event_attributes(read: Fitted) -> list[EventAttribute]:
-    """Return what every attribute means for every event of a model, the largest effects of an event first."""
-    found: list[EventAttribute] = []
-    for side, placing in _placings(read):
-        row = 0
-        for column in placing.columns:
-            unit = 1.0 if column.kind == "number" else 1.0 / column.scale
-            for name in column.columns:
-                for event, (effect, low, high) in enumerate((unit * placing.effects[:, row].T).tolist()):
-                    words = _more(column, name.removeprefix(f"{column.name}: "), effect > 0.0)
-                    found.append(EventAttribute(event, side, name, words, effect, low, high))
-                row += 1
-    return sorted(found, key=lambda one: (one.event, -abs(one.effect)))
-
-
-def attribute_columns(read: Fitted, *, sure: bool) -> dict[str, list[Any]]:
-    """Return `event_attributes` as columns; with `sure` those that the draws agree on."""
-    found = [asdict(one) for one in event_attributes(read) if one.is_sure or not sure]
-    return {name: [one[name] for one in found] for name in EventAttribute.__dataclass_fields__}
-
-
-def telling_attributes(read: Fitted, most: int = 4) -> list[list[EventAttribute]]:
-    """Return for every event what attributes mean for it, where the draws agree; the largest effects first.
-
-    Of two categories that are each other's opposite one is named.
-    """
-    found: list[list[EventAttribute]] = [[] for _ in range(read.n_events)]
-    pairs = {
-        (side, name)
-        for side, placing in _placings(read)
-        for column in placing.columns
-        if column.kind == "category" and len(column.categories) == 2
-        for name in column.columns
-    }
-    for one in event_attributes(read):
-        opposite = one.effect < 0.0 and (one.side, one.attribute) in pairs
-        if one.is_sure and abs(one.effect) >= _LITTLE and not opposite and len(found[one.event]) < most:
-            found[one.event].append(one)
-    return found
-
-
-def _placings(read: Fitted) -> list[tuple[Side, Placing]]:
-    sides: list[tuple[Side, Placing | None]] = [("items", read.item_attributes), ("users", read.user_attributes)]
-    return [(side, placing) for side, placing in sides if placing is not None]
-
-
-def _more(column: Attribute, category: str, more: bool) -> str:
-    if column.kind == "number":
-        return f"{'higher' if more else 'lower'} {column.name}"
-    of = f" ({column.name})" if column.categories else ""
-    return f"{'more' if more else 'fewer'} {category}{of}"
-
-
-@dataclass(frozen=True)
-class AttributePart:
-    """By how much one attribute of a new user or item moves a prediction."""
-
-    side: Side
-    #: Its column, and what it is: "War (genres)", "no other genres", "nurse (job)", "age 31".
-    attribute: str
-    words: str
-    amount: float
-
-
-@dataclass(frozen=True)
-class ByAttributes:
-    """A prediction of which attributes are all that is known on one side or both.
-
-    Attributes
-    ----------
-    base : float
-        What an average one would get.
-    parts : tuple of AttributePart
-        Largest difference first, up or down.
-    rest : float
-        What the values that items may take, the scale, or the draws change.
-    """
-
-    base: float
-    parts: tuple[AttributePart, ...]
-    rest: float
-
-
-def by_attributes(read: Fitted, user: int, item: int, probability: float) -> ByAttributes | None:
-    """Take a prediction apart by the attributes of its user and item (rows); None where both were observed.
-
-    Where both are new, what one side changes depends on the other: it is the mean of what it changes before the other
-    side's attributes are known and after.
-    """
-    users, items = read.user_attributes, read.item_attributes
-    mine = None if users is None else users.values_of(user)
-    its = None if items is None else items.values_of(item)
-    if mine is None and its is None:
-        return None
-    theta, psi = read.theta_or_population[user], read.psi_or_average[item]
-    usual_theta, usual_psi = theta, psi
-    if users is not None and mine is not None:
-        usual_theta, theta = users.slopes[0], users.said(mine[None])[0]
-    if items is not None and its is not None:
-        usual_psi, psi = items.slopes[0], items.said(its[None])[0]
-    parts: list[AttributePart] = []
-    if items is not None and its is not None:
-        parts += _parts("items", items, its, items.slopes[1:] @ ((theta + usual_theta) / 2.0))
-    if users is not None and mine is not None:
-        parts += _parts("users", users, mine, users.slopes[1:] @ ((psi + usual_psi) / 2.0))
-    base = float(usual_theta @ usual_psi)
-    amount = sum(part.amount for part in parts)
-    parts.sort(key=lambda part: -abs(part.amount))
-    return ByAttributes(base, tuple(parts), probability - base - amount)
-
-
-def _parts(side: Side, placing: Placing, values: Floats, effects: Floats) -> list[AttributePart]:
-    """Return what each attribute changes; of one that is missing nothing is said."""
-    found, first = [], 0
-    for column in placing.columns:
-        block = slice(first, first + len(column.columns))
-        first = block.stop
-        if values[block].any():
-            amounts = values[block] * effects[block]
-            found += [AttributePart(side, column.name, *part) for part in _worded(column, values[block], amounts)]
-    return found
-
-
-def _worded(column: Attribute, values: Floats, amounts: Floats) -> list[tuple[str, float]]:
-    """Say what a row is by an attribute, and what that changes: of a list, each category, and all that it has not."""
-    raw = values * column.scale + np.array(column.centre)
-    total = float(amounts.sum())
-    if column.kind == "number":
-        return [(f"{column.name} {raw[0]:.4g}", total)]
-    if column.kind == "boolean":
-        return [(f"{'' if raw[0] > 0.5 else 'not '}{column.name}", total)]
-    there = (raw > 0.5).tolist()
-    has = [category for category, here in zip(column.categories, there, strict=True) if here]
-    if column.kind == "category":
-        return [(f"{has[0] if has else 'another'} ({column.name})", total)]
-    own = [(f"{name} ({column.name})", float(amounts[column.categories.index(name)])) for name in has]
-    others = f"no {'other ' if has else ''}{column.name}"
-    return own if all(there) else [*own, (others, total - sum(amount for _, amount in own))]

@@ -19,8 +19,9 @@ from kolmogorov.descent import placing
 from kolmogorov.descent.fitted import Fitted
 from kolmogorov.draws.posterior import Posterior
 from kolmogorov.errors import DataError
+from kolmogorov.interpret.attributes import ByAttributes, by_attributes
 from kolmogorov.interpret.counting import Counting, check_likes
-from kolmogorov.interpret.events import GREY, ByAttributes, Event, EventItems, by_attributes, colour, shortened
+from kolmogorov.interpret.events import GREY, MARK, Event, EventItems, colour, shortened
 from kolmogorov.interpret.mining import supported_rules
 from kolmogorov.interpret.rules import Rule
 from kolmogorov.models.ids import GUEST, Unknown, id_of, observations_of, rows_of
@@ -145,6 +146,9 @@ class Contribution:
         What names the event.
     users : tuple of str
         Those who are most in it, where users have names.
+    label : str
+        What the event is called where it is a level, or where another sample does not have it: nothing else is said of
+        such an event.
     """
 
     event: int
@@ -154,10 +158,14 @@ class Contribution:
     amount: float
     items: tuple[str, ...]
     users: tuple[str, ...] = ()
+    label: str = ""
 
     @property
     def name(self) -> str:
-        """The event by its number, and by who is in it and what names it where anything does."""
+        """What the user is more or less of than most: the event by its number, who is in it and what names it."""
+        more = "more" if self.theta >= self.share else "less"
+        if self.label:
+            return f"{more} than most of {self.label}"
         words: list[str] = []
         for item in self.items:
             words.append(shortened(item, _LONGEST))
@@ -165,20 +173,22 @@ class Contribution:
                 words.pop()
                 break
         who = f" ({', '.join(shortened(user, _LONGEST // 2) for user in self.users)})" if self.users else ""
-        return f"event {self.event}{who}" + (f": {', '.join(words)}" if words else "")
+        return f"{more} than most of event {self.event}{who}" + (f": {', '.join(words)}" if words else "")
 
 
 def contributions(read: Fitted, theta: Any, psi: Any, events: list[Event], unit: float = 1.0) -> list[Contribution]:
-    """Return by how much each event sets a theta apart from the population's, largest first, up or down."""
+    """Return by how much each event sets a theta apart from the population's: levels first, then by size."""
     share = read.population
     # Nothing is written as 0, not as -0.
     amounts = unit * (theta - share) * psi + 0.0
     columns = (column.tolist() for column in (theta, share, psi, amounts))
-    parts = [
-        Contribution(event.number, own, usual, chance, amount, event.items, event.users)
-        for event, own, usual, chance, amount in zip(events, *columns, strict=True)
-    ]
-    return sorted(parts, key=lambda part: -abs(part.amount))
+    parts = []
+    for event, own, usual, chance, amount in zip(events, *columns, strict=True):
+        label = f"event {event.number} {MARK}" if event.name.endswith(MARK) else ""
+        label = f"'{event.name}'" if event.is_level else label
+        parts.append(Contribution(event.number, own, usual, chance, amount, event.items, event.users, label))
+    levels = {event.number: event.is_level for event in events}
+    return sorted(parts, key=lambda part: (not levels[part.event], -abs(part.amount)))
 
 
 @dataclass(frozen=True, repr=False)
@@ -193,7 +203,7 @@ class Explanation(Waterfall):
     base : float
         What is predicted for somebody of whom nothing is known.
     events : tuple of Contribution
-        Largest difference first, up or down.
+        Levels ("rates low") first, and then the largest difference, up or down.
     rest : float
         Of draws, what their average says beyond the one model that they are read by; of a single model, nothing.
     probability : float

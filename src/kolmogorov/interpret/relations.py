@@ -146,10 +146,12 @@ class Relations:
         self.items = fitted.items
         self._likes = fitted.likes if likes is None else likes
         self.level = _level_of(fitted, self._likes) if level is None else level
-        self._bits = self._happens(fitted.psi)
+        # What another sample of chains does not have carries no rule.
+        self._events = fitted.lost.all() | ~fitted.lost
+        self._bits = self._happens(fitted.psi)[:, self._events]
         size = self._bits.sum(axis=1)
         considered = self._considered = fitted.item_seen & (fitted.item_counts >= min_ratings)
-        always, never = size == fitted.n_events, size == 0
+        always, never = size == self._events.sum(), size == 0
         self.always, self.never = np.flatnonzero(considered & always), np.flatnonzero(considered & never)
         keep = convention == "paper" if trivial is None else trivial
         self.rows = np.flatnonzero(considered & (keep | ~(always | never)))
@@ -260,7 +262,7 @@ class Relations:
         rows, place = np.unique(np.stack([left, right]), return_inverse=True)
         left, right = place.reshape(2, -1)
         held = np.zeros(len(left), dtype=np.int64)
-        draws = self._fitted.psi[None] if self._posterior is None else self._posterior.psi
+        draws = self._fitted.psi[None][:, :, self._events] if self._posterior is None else self._posterior.psi
         for psi in draws:
             x, y = sides_of(kind, self._happens(psi[rows]))
             found = ~(x[left] & y[right]).any(axis=1)

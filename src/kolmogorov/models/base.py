@@ -101,8 +101,7 @@ COMMON_RULES: dict[str, Requirement] = {
 
 def lengths(*names: str) -> dict[str, Requirement]:
     """Return what is asked of parameters that say how long a fit goes on: numbers of runs, or of rounds of one."""
-    most = {"n_chains": MOST_RUNS, "n_init": MOST_RUNS}
-    return {name: integer(1, most.get(name, MOST_ROUNDS)) | AUTO for name in names}
+    return {name: integer(1, MOST_RUNS if name == "n_chains" else MOST_ROUNDS) | AUTO for name in names}
 
 
 class Recommender(BaseEstimator):  # type: ignore[misc]

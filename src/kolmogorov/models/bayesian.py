@@ -209,7 +209,7 @@ class BayesianKolmogorovModel(EventModel):
         """The draws."""
         return self.fitted_
 
-    def as_model(self, n_events: int | Auto = "auto", psi: Psi = "binary", *, random_state: Any = 0) -> KolmogorovModel:
+    def as_model(self, n_events: int | Auto = "auto", psi: Psi = "binary") -> KolmogorovModel:
         """Return one model that stands for the draws: what a `KolmogorovModel` learns from the table they complete.
 
         It is read, predicts, places new users and is saved as any other; `history_` says its distance from the average.
@@ -217,21 +217,18 @@ class BayesianKolmogorovModel(EventModel):
         Parameters
         ----------
         n_events : int or "auto"
-            "auto" takes as many as were asked of the draws; where these were left to the table, at most 16, as
-            `KolmogorovModel` does.
+            "auto" takes as many as were asked of the draws; where these were left to the table, as many as are found
+            again in both halves of the chains, as `KolmogorovModel` does.
         psi : {"binary", "soft"}
             As in `KolmogorovModel`. Its predictions are near those of the draws: with 16 events and soft psi within
             about 1%, binary about 2%.
-        random_state : int
-            Of the starts from random events.
         """
         check_is_fitted(self)
-        asked = {"psi": psi, "unobserved": self.fitted_.unobserved, "random_state": random_state}
-        size = self.n_events if is_auto(n_events) else n_events
-        model = KolmogorovModel(size, **asked, n_jobs=self.n_jobs)
+        size, blanks = self.n_events if is_auto(n_events) else n_events, self.fitted_.unobserved
+        model = KolmogorovModel(size, psi=psi, unobserved=blanks, random_state=0, n_jobs=self.n_jobs)
         model._check_parameters()
         fitted, model.interrupted_ = model._distilled(self.fitted_, keep_interrupted=True)
-        return model._adopt(fitted)
+        return model._said(fitted)
 
     def predict(
         self,

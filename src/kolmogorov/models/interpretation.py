@@ -155,7 +155,7 @@ class Interpretation(Reading):
         ['event', 'side', 'attribute', 'words', 'effect', 'low', 'high']
         """
         from kolmogorov._support.optional import to_frame
-        from kolmogorov.interpret.events import attribute_columns
+        from kolmogorov.interpret.attributes import attribute_columns
 
         check_is_fitted(self)
         read = self._one_model
@@ -250,6 +250,6 @@ class ListInterpretation(Reading):
         return explain_list(self.fitted_, self._new_thetas, user, item, guest, unknown)
 
     def _page(self, observations: Any, options: Any, progress: Any) -> Page:
-        from kolmogorov.report import Page, gather_lists, render
+        from kolmogorov.report import LIST_SCRIPTS, Page, gather_lists, render
 
-        return Page(render(gather_lists(self, observations, options, progress), "lists.js"))  # type: ignore[arg-type]
+        return Page(render(gather_lists(self, observations, options, progress), LIST_SCRIPTS))  # type: ignore[arg-type]

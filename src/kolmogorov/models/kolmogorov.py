@@ -9,6 +9,7 @@ from numbers import Integral
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
+import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
@@ -20,9 +21,11 @@ from kolmogorov._support.validation import (
     AUTO,
     BOOLEAN,
     LARGEST_RIDGE,
+    MOST_RUNS,
     NONE,
     Requirement,
     check_parameters,
+    integer,
     one_of,
     real,
 )
@@ -33,7 +36,7 @@ from kolmogorov.data.observations import Observations, check_trainable, liked
 from kolmogorov.data.view import View
 from kolmogorov.descent import placing
 from kolmogorov.descent.attributes import without_placed
-from kolmogorov.descent.distillation import SWEEPS, distilled, gone_on, quick_solver, usual_events, usual_starts
+from kolmogorov.descent.distillation import BITS, MOST_EVENTS, SWEEPS, distilled, gone_on, quick_solver
 from kolmogorov.descent.engine import Search, Sweep
 from kolmogorov.descent.fitted import Fitted, read_only
 from kolmogorov.descent.implicit import AveragedDescents, averaged_descents
@@ -44,7 +47,17 @@ from kolmogorov.draws.sampler import drawn_from
 from kolmogorov.errors import ConvergenceWarning, ParameterError
 from kolmogorov.gpu.cuda import Cuda
 from kolmogorov.models.base import COMMON_RULES, Auto, EventModel, lengths, seed_for
-from kolmogorov.models.learning import Execution, Psi, descended, is_auto, short_draws, why_ratings
+from kolmogorov.models.learning import (
+    Execution,
+    Psi,
+    descended,
+    found_again,
+    is_auto,
+    resampled,
+    short_draws,
+    usual_events,
+    why_ratings,
+)
 from kolmogorov.models.tables import table_of
 from kolmogorov.solvers import RowSolver, resolve
 from kolmogorov.solvers.registry import usual
@@ -90,19 +103,29 @@ def paper_parameters(n_events: int, changes: Mapping[str, Any]) -> dict[str, Any
 #: The share of a table's ratings that must change, in one update or in several, for chains to go over it; by
 #: judgement. Below, only rows move.
 _SWEPT = 0.01
-#: Ridges on theta and psi of a descent over ratings whose user gave none, its sweeps and its starts; by judgement.
-_USER_RIDGE, _ITEM_RIDGE, _SWEEPS, _STARTS = 10.0, 0.0, 100, 1
+#: Ridges on theta and psi of a descent over ratings whose user gave none, and its sweeps; by judgement.
+_USER_RIDGE, _ITEM_RIDGE, _SWEEPS = 10.0, 0.0, 100
 #: What only a descent over ratings has, and what it is where nobody sets it.
-_OF_RATINGS = {"user_reg": "auto", "item_reg": "auto", "prior": "mean", "keep_better": True, "checkpoint": None}
+_OF_RATINGS = {
+    "user_reg": "auto",
+    "item_reg": "auto",
+    "prior": "mean",
+    "n_init": 1,
+    "keep_better": True,
+    "stability": False,
+    "checkpoint": None,
+}
 _RULES: dict[str, Requirement] = COMMON_RULES | {
     "psi": one_of(("binary", "soft")),
     "learn_from": one_of(("draws", "ratings")),
     "user_reg": real(0.0, LARGEST_RIDGE) | AUTO,
     "item_reg": real(0.0, LARGEST_RIDGE) | AUTO,
     "prior": one_of(("mean", "uniform")),
-    **lengths("max_iter", "n_init"),
+    **lengths("max_iter"),
+    "n_init": integer(1, MOST_RUNS),
     "tol": real(0.0),
     "keep_better": BOOLEAN,
+    "stability": BOOLEAN,
 }
 
 
@@ -117,7 +140,9 @@ class KolmogorovModel(EventModel):
     Parameters
     ----------
     n_events : int or "auto"
-        Number of elementary events D. "auto" takes more for more ratings, and at most 16, so that they can be read.
+        Number of elementary events D. "auto" takes as many, up to 16, as are all found again in both halves of the
+        chains: nobody should read what another seed does not tell. From ratings alone it takes more for more of them.
+        For predictions ask for 16 or 24, which come nearer to the draws.
     psi : {"binary", "soft"}
         What an item may be in an event. "binary" is the paper's model: it happens or not. "soft" is any number from 0
         to 1: how likely it happens there.
@@ -139,12 +164,12 @@ class KolmogorovModel(EventModel):
         do whose ``solve(gram, moment, start, seeds)`` takes arrays of shape (n, D, D), (n, D), (n, D) and (n,), and
         returns points of shape (n, D); files do not hold it, and a loaded model has the usual solver.
     max_iter : int or "auto"
-        Limit on sweeps of the descent; "auto" is 30, and 100 from ratings.
+        Limit on sweeps of the descent; "auto" is 15 for soft psi, 30 for binary, and 100 from ratings.
     tol : float
         Stop when a sweep lowers the objective by less than this share of it.
-    n_init : int or "auto"
-        Number of starts; the one with the lowest objective is kept. "auto" is 2, with up to
-        1,000 users and items 10, and 1 from ratings.
+    n_init : int
+        From ratings: number of random starts; the one with the lowest objective is kept. A descent over a completed
+        table has one start, which depends on the table alone.
     random_state : int, Generator, RandomState or None
         The same seed gives the same bits on any number of threads.
     n_jobs : int or None
@@ -159,6 +184,9 @@ class KolmogorovModel(EventModel):
     keep_better : bool
         From ratings: a row keeps its point where its solver finds a worse one, and a sweep that raises the objective is
         undone. False is the paper's Algorithm 4 to the letter, whose error may rise.
+    stability : bool
+        From ratings: also learn from two samples of them, drawn with replacement, for `stability_`. What is learned
+        from draws always has it.
     checkpoint : path, optional
         From ratings: file of the state after every sweep, from which a killed fit goes on, to end with the same bits as
         one that was never interrupted.
@@ -171,6 +199,9 @@ class KolmogorovModel(EventModel):
         Booleans; of soft psi numbers from 0 to 1.
     learned_from_ : {"draws", "ratings"}
         What the descent went over.
+    stability_ : ndarray of shape (n_events,)
+        How well each event is found again: the correlation of its thetas in two models, each learned from one half of
+        the chains; 1 is the same event. NaN where nothing was compared.
     users_, items_ : Vocabulary
         Raw ids, in the order of the rows of `theta_` and `psi_`.
     scale_ : Scale
@@ -220,7 +251,7 @@ class KolmogorovModel(EventModel):
         item_solver: str | RowSolver = "auto",
         max_iter: int | Auto = "auto",
         tol: float = 1e-4,
-        n_init: int | Auto = "auto",
+        n_init: int = 1,
         random_state: Any = None,
         n_jobs: int | None = -1,
         execution: Cuda | Dask | None = None,
@@ -228,6 +259,7 @@ class KolmogorovModel(EventModel):
         verbose: int = 0,
         checkpoint: str | os.PathLike[str] | None = None,
         keep_better: bool = True,
+        stability: bool = False,
     ) -> None:
         self.n_events = n_events
         self.psi = psi
@@ -248,6 +280,7 @@ class KolmogorovModel(EventModel):
         self.verbose = verbose
         self.checkpoint = checkpoint
         self.keep_better = keep_better
+        self.stability = stability
 
     @classmethod
     def as_in_paper(cls, n_events: int, **changes: Any) -> Self:
@@ -302,8 +335,12 @@ class KolmogorovModel(EventModel):
         drawn: Posterior | AveragedDescents | None = None,
         keep_interrupted: bool = True,
         beside: tuple[Any, Any] = (None, None),
+        compared: bool = True,
     ) -> Self:
-        """Learn from a table, or from draws that were made before; `beside` are frames of attributes of both sides."""
+        """Learn from a table, or from draws that were made before; `beside` are frames of attributes of both sides.
+
+        Where `compared`, halves of the draws tell which events are found again.
+        """
         self._check_parameters()
         execution = self.execution or Threads(self.n_jobs)
         table = table_of(self, X, reset=True)
@@ -312,22 +349,25 @@ class KolmogorovModel(EventModel):
             _refuse_attributes(beside, why)
             if self.learn_from == "draws":
                 notice(f"Learning from the ratings: {why}.")
-            n_events = self._size(table)
-            search = self._search(n_events, _SWEEPS, _STARTS, keep_interrupted)
-            fitted, self.interrupted_ = descended(table, execution, self._problem(n_events), search)
-            return self._adopt(fitted)
+            auto = is_auto(self.n_events)
+            n_events = usual_events(len(table), table.n_users, table.n_items) if auto else int(self.n_events)
+            search, problem = self._search(n_events, _SWEEPS, keep_interrupted), self._problem(n_events)
+            fitted, self.interrupted_ = descended(table, execution, problem, search)
+            if self.stability and not self.interrupted_:
+                fitted = resampled(fitted, table, execution, problem, search)
+            return self._said(fitted)
         known, cut_short = TableAttributes.read(*beside, (table.users, table.items)), False
         if drawn is None:
             drawn, cut_short = self._drawn(table, execution, keep_interrupted, known)
-        fitted, interrupted = self._distilled(drawn, keep_interrupted)
+        fitted, interrupted = self._distilled(drawn, keep_interrupted, compared=compared)
         self.interrupted_ = interrupted or cut_short
-        return self._adopt(self._introduced(fitted, *known.newcomers))
+        return self._said(self._introduced(fitted, *known.newcomers))
 
-    def _size(self, table: Any) -> int:
-        """Return the number of events of a model of a table."""
-        if not is_auto(self.n_events):
-            return int(self.n_events)
-        return usual_events(len(table), table.n_users, table.n_items)
+    def _said(self, fitted: Fitted) -> Self:
+        """Take over a model, and say whether its events can be relied on."""
+        if fitted.stability is not None:
+            notice(found_again(fitted.stability, "chains" if fitted.learned_from == "draws" else "ratings"))
+        return self._adopt(fitted)
 
     def _problem(self, n_events: int, *, quick: bool = False) -> Problem:
         """Return what is solved; `quick` is for sweeps over a completed table, unless a solver of items was chosen."""
@@ -344,12 +384,12 @@ class KolmogorovModel(EventModel):
         ridges = (user_reg, item_reg, self.prior, unobserved, self._item_prior)
         return Problem(user_solver, item_solver, *ridges, bool(self.keep_better))
 
-    def _search(self, n_events: int, sweeps: int, starts: int, keep_interrupted: bool) -> Search:
-        """Return how a model is looked for, with so many sweeps and starts where these are left open."""
+    def _search(self, n_events: int, sweeps: int, keep_interrupted: bool) -> Search:
+        """Return how a model is looked for, with so many sweeps where these are left open."""
         return Search(
             n_events,
             seed=base_seed(self.random_state),
-            n_init=starts if is_auto(self.n_init) else int(self.n_init),
+            n_init=int(self.n_init),
             max_iter=sweeps if is_auto(self.max_iter) else int(self.max_iter),
             tol=float(self.tol),
             on_sweep=self._on_sweep,
@@ -379,16 +419,18 @@ class KolmogorovModel(EventModel):
             warn("Interrupted while the table was completed; what was done so far is used.", ConvergenceWarning)
         return found, interrupted
 
-    def _distilled(self, drawn: Posterior | AveragedDescents, keep_interrupted: bool) -> tuple[Fitted, bool]:
+    def _distilled(
+        self, drawn: Posterior | AveragedDescents, keep_interrupted: bool, *, compared: bool = True
+    ) -> tuple[Fitted, bool]:
         """Distil draws; return what was learned, and whether Ctrl-C ended it.
 
         Of users and items that attributes place nothing is learned: they are placed in the model that there is without.
         """
         own = without_placed(drawn) if isinstance(drawn, Posterior) else drawn
-        n_events = self._size(own.training)
-        problem = self._problem(n_events, quick=True)
-        search = self._search(n_events, SWEEPS, usual_starts(own.training), keep_interrupted)
-        fitted, interrupted = distilled(own, problem, search, self.n_jobs)
+        n_events = None if is_auto(self.n_events) else int(self.n_events)
+        problem = self._problem(n_events or MOST_EVENTS, quick=True)
+        search = self._search(n_events or MOST_EVENTS, SWEEPS if self.psi == "soft" else BITS, keep_interrupted)
+        fitted, interrupted = distilled(own, problem, search, n_events, self.n_jobs, compared=compared)
         if isinstance(drawn, Posterior):
             fitted = placing.with_placed(fitted, drawn, problem)
         return fitted, interrupted
@@ -409,6 +451,12 @@ class KolmogorovModel(EventModel):
     def learned_from_(self) -> str:
         """What the descent went over, "draws" or "ratings"."""
         return self.fitted_.learned_from
+
+    @property
+    def stability_(self) -> Floats:
+        """How well each event is found again in another sample, from 0 to 1; NaN where nothing was compared."""
+        found = self.fitted_.stability
+        return np.full(self.fitted_.n_events, np.nan) if found is None else read_only(found)
 
     @property
     def unobserved_(self) -> float:

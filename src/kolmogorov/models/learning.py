@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from kolmogorov._support.seeds import row_seeds
+from kolmogorov._support.seeds import generator, row_seeds
 from kolmogorov._support.threads import Threads, one_blas_thread
 from kolmogorov._support.typing import Floats
 from kolmogorov.cluster.dask import Dask
 from kolmogorov.cluster.shards import ShardedEngine
 from kolmogorov.data.attributes import TableAttributes
 from kolmogorov.data.observations import Observations, check_trainable
+from kolmogorov.descent.distillation import returning
 from kolmogorov.descent.engine import Engine, Search
-from kolmogorov.descent.fitted import Fitted, Pull
+from kolmogorov.descent.fitted import LOST, Fitted, Pull
 from kolmogorov.descent.problem import Problem
 from kolmogorov.draws.plan import Plan, level_grid, likelihood_of, short, suited
 from kolmogorov.draws.posterior import Posterior
@@ -34,6 +36,8 @@ Execution = Threads | Cuda | Dask
 MOST_RATINGS = 5_000_000
 #: The least variance of answers around predictions, on the probability scale.
 _LEAST_NOISE = 1e-6
+#: Place of a random stream.
+_SAMPLED = 9
 
 
 def is_auto(value: Any) -> bool:
@@ -50,6 +54,18 @@ def why_ratings(model: KolmogorovModel, table: Observations) -> str | None:
     if len(table) > MOST_RATINGS:
         return f"there are {len(table):,} of them, and draws are made of up to {MOST_RATINGS:,}"
     return None
+
+
+def usual_events(n_ratings: int, n_users: int, n_items: int) -> int:
+    """Return how many events a model learned from ratings has by default: as many as tell people apart.
+
+    Examples
+    --------
+    >>> usual_events(1_500, 101, 17), usual_events(80_000, 943, 1682)
+    (9, 16)
+    """
+    wanted = round(10.0 * (max(n_ratings, 1) / 2_000.0) ** 0.25)
+    return int(np.clip(wanted, 1, max(1, min(16, n_users, n_items))))
 
 
 def short_draws(
@@ -109,3 +125,39 @@ def _average_item(solver: RowSolver, theta: Floats, psi: Floats) -> Floats:
     seeds = row_seeds(0, 0, 0, np.zeros(1, dtype=np.int64))
     with one_blas_thread():
         return solver.solve(gram[None], (gram @ mean)[None], solver.nearest(mean)[None], seeds)[0]
+
+
+# --- events that are found again --------------------------------------------------------------------------------------
+
+
+def resampled(fitted: Fitted, table: Observations, execution: Execution, problem: Problem, search: Search) -> Fitted:
+    """Return a model that knows how well its events are found in two samples of its ratings, drawn with replacement."""
+    found, quiet = [], replace(search, on_sweep=None, checkpoint=None, keep_interrupted=False)
+    for sample in range(2):
+        times = generator(search.seed, _SAMPLED, sample).multinomial(len(table), np.full(len(table), 1.0 / len(table)))
+        drawn = table.subset(times > 0)
+        weights = times[times > 0].astype(np.float64)
+        if drawn.weights is not None:
+            weights *= drawn.weights
+        drawn = drawn.over(rows=replace(drawn.rows, weights=weights))
+        found.append(descended(drawn, execution, problem, quiet)[0].theta)
+    return replace(fitted, stability=returning(fitted.theta, found, table.rows.counts.astype(np.float64), halved=False))
+
+
+def found_again(stability: Floats, samples: str) -> str:
+    """Say in a line how well events are found again in both halves of the chains, or in two samples of the ratings.
+
+    Examples
+    --------
+    >>> found_again(np.array([0.97, 0.931, 0.94]), "chains")
+    '3 events, each found again in both halves of the chains (0.93 or more).'
+    >>> found_again(np.array([0.97, 0.5, 0.94]), "ratings")
+    '3 events; another sample of the ratings has no event 1.'
+    """
+    n, where = stability.size, "both halves of the chains" if samples == "chains" else "two samples of the ratings"
+    lost = np.flatnonzero(stability < LOST).tolist()
+    if np.isnan(stability).any():
+        return f"{n} events; there are too few draws to tell whether they would be found again."
+    if not lost:
+        return f"{n} events, each found again in {where} ({np.floor(100.0 * stability.min()) / 100.0:.2f} or more)."
+    return f"{n} events; another sample of the {samples} has no event {' or '.join(map(str, lost))}."

@@ -32,7 +32,7 @@ from kolmogorov.models.base import Recommender
 from kolmogorov.models.ids import Unknown
 from kolmogorov.models.interpretation import ListInterpretation
 from kolmogorov.models.kolmogorov import KolmogorovModel
-from kolmogorov.models.learning import why_ratings
+from kolmogorov.models.learning import is_auto, usual_events, why_ratings
 from kolmogorov.models.links import ItemTable, Links, closed_form, gram_of, links_of
 from kolmogorov.models.metrics import list_scores
 from kolmogorov.models.ranking import best_items
@@ -281,12 +281,15 @@ class ListModel(ListInterpretation, Recommender):
     def _learned_events(self, table: Observations, unobserved: float, seed: int) -> Fitted:
         """Learn events as a `KolmogorovModel` of chances does, from fewer descents."""
         model = self._events_model(unobserved, seed)
+        if is_auto(model.n_events):
+            # They are for lists first, and only then to be read.
+            model.n_events = usual_events(len(table), table.n_users, table.n_items)
         drawn = None
         if why_ratings(model, table) is None:
             drawn = averaged_descents(
                 table, unobserved, seed, self.n_jobs, self._on_sweep, keep_interrupted=False, **_SIZES
             )[0]
-        found = model._fit(table, drawn=drawn, keep_interrupted=False).fitted_
+        found = model._fit(table, drawn=drawn, keep_interrupted=False, compared=False).fitted_
         return found.with_training(table.over())
 
     def _events_model(self, unobserved: float, seed: int | None = None) -> KolmogorovModel:
@@ -294,7 +297,6 @@ class ListModel(ListInterpretation, Recommender):
             self.n_events,
             psi="soft",
             unobserved=unobserved,
-            n_init=1,
             random_state=seed,
             n_jobs=self.n_jobs,
             callback=self._on_sweep,

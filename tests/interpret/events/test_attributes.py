@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from kolmogorov.data.attributes import Attribute
 from kolmogorov.descent.attributes import Placing
-from kolmogorov.interpret.events import by_attributes, event_attributes, telling_attributes
+from kolmogorov.interpret.attributes import by_attributes, event_attributes, telling_attributes
 
 GENRES = Attribute.of("genres", ["Drama|War", "War", "Horror|Drama", "Horror"] * 5)
 JOB = Attribute.of("job", ["nurse", "cook"] * 10)

@@ -12,6 +12,8 @@ from helpers.strategies import tables
 from kolmogorov import KolmogorovModel
 from kolmogorov.descent.fitted import Fitted, Pull
 from kolmogorov.interpret.events import EventItems
+from kolmogorov.interpret.explanation import explain
+from kolmogorov.interpret.relations import Relations
 
 
 def model_of(table, theta):
@@ -134,8 +136,8 @@ def placed(table, theta, psi):
     return replace(model_of(table, np.asarray(theta, dtype=float)), psi=np.asarray(psi))
 
 
-@pytest.mark.parametrize(("scale", "verb"), [(1, "yes to"), (5, "likes")])
-def test_events_of_nearly_everything_or_little_are_named_so(rng, scale, verb):
+@pytest.mark.parametrize(("scale", "low", "high"), [(1, "says no", "says yes"), (5, "rates low", "rates high")])
+def test_events_whose_people_answer_higher_or_lower_are_called_so(rng, scale, low, high):
     """Whatever happens there to stand out: it is little known."""
     table = km.Observations.from_dense(rng.integers(0, scale + 1, (60, 30)).astype(float), maximum=scale)
     inside = rng.random((30, 4)) < 0.5
@@ -145,13 +147,45 @@ def test_events_of_nearly_everything_or_little_are_named_so(rng, scale, verb):
     for psi in (inside, np.where(inside, 0.97, 0.2)):
         found = EventItems(placed(table, theta, psi))
         names = found.names()
-        assert names[1:3] == [f"{verb} nearly everything", f"{verb} little"]
-        assert not any(name.startswith(verb) for name in (names[0], names[3]))
+        assert names[1:3] == [high, low]
+        assert not any(name in (low, high) for name in (names[0], names[3]))
+        assert [event.is_level for event in found.events()] == [False, True, True, False]
         assert [event.n_items for event in found.events()] == inside.sum(axis=0).tolist()
     inside[:, 3] = True
     twice = EventItems(placed(table, theta, inside)).names()
     assert len(set(twice)) == 4
-    assert all(twice[event].startswith(f"{verb} nearly everything · ") for event in (1, 3))
+    assert all(twice[event].startswith(f"{high} · ") for event in (1, 3))
+
+
+def test_an_event_that_another_sample_does_not_have_is_marked(rng):
+    """It is named so wherever it is shown; nothing is said of it, and it carries no rule."""
+    table = km.Observations.from_dense((rng.random((60, 12)) < 0.5).astype(float))
+    psi = rng.random((12, 3)) < 0.5
+    psi[:, 2] = np.arange(12) % 2 == 0
+    sure = placed(table, rng.dirichlet(np.full(3, 0.3), 60), psi)
+    unsure = replace(sure, stability=np.array([0.95, 0.9, 0.3]))
+    kept, marked = EventItems(sure).names(), EventItems(unsure).names()
+    assert marked == [*kept[:2], f"{kept[2]} (not found again)"]
+    assert [event.stability for event in EventItems(unsure).events()] == [0.95, 0.9, 0.3]
+    why = explain(unsure, unsure, 0, 0)
+    names = {part.event: part.name for part in why.events}
+    assert names[2].endswith("than most of event 2 (not found again)")
+    two = placed(table, rng.dirichlet(np.ones(2), 60), psi[:, :2])
+    np.testing.assert_array_equal(Relations(unsure).adjacency(), Relations(two).adjacency())
+
+
+def test_one_item_of_a_name_is_well_known(rng):
+    """Of two that set an event apart one is among the fifth with the most answers, where any such does."""
+    kind = np.repeat([0, 1], 100)
+    values = np.full((200, 20), np.nan)
+    # The first kind likes what few have seen, and more often than others what everybody has; the second something else.
+    values[:60, :4], values[100:160, :4] = 1.0, 0.0
+    values[:, 4:8] = (rng.random((200, 4)) < np.where(kind == 0, 0.7, 0.4)[:, None]).astype(float)
+    values[:150, 8:] = (kind[:150, None] == 1).astype(float)
+    named = EventItems(model_of(km.Observations.from_dense(values), np.eye(2)[kind]))
+    first = named.named_rows[0]
+    assert first[0] < 4
+    assert 4 <= first[1] < 8
 
 
 def test_where_only_yes_is_recorded_no_event_is_one_of_little(rng):
@@ -159,7 +193,7 @@ def test_where_only_yes_is_recorded_no_event_is_one_of_little(rng):
     psi = np.zeros((30, 2), dtype=bool)
     psi[0, 0] = psi[1, 1] = True
     names = EventItems(placed(table, rng.dirichlet(np.ones(2), 40), psi)).names()
-    assert not any("little" in name for name in names)
+    assert not any(name in ("says no", "says yes") for name in names)
 
 
 def test_events_that_like_all_the_same_have_no_name():

@@ -19,7 +19,7 @@ from kolmogorov.draws.likelihood import Gaussian, HiddenRatings
 from kolmogorov.draws.plan import level_grid, rating_levels, short
 from kolmogorov.draws.priors import PsiPrior
 from kolmogorov.draws.sampler import averaging_left, drawn
-from kolmogorov.draws.start import FactorChain, Factors, draw_normals, settled, told_apart
+from kolmogorov.draws.start import FactorChain, Factors, draw_normals, told_apart
 
 
 def low_rank(seed, n_users=120, n_items=60, noise=0.02):
@@ -70,7 +70,7 @@ def test_factors_are_found_and_are_the_same_on_any_number_of_threads():
     for n in (1, 3):
         with Threads(n) as dealer:
             chain = chain_of(table, n_events=4, dealer=dealer, levels=rating_levels(table, 4))
-            found.append(settled([FactorChain(chain, np.random.default_rng(7))], dealer)[0])
+            found.append(FactorChain(chain, np.random.default_rng(7)).settled())
     first, second = found
     assert (first.users == second.users).all()
     assert (first.items == second.items).all()
@@ -101,7 +101,7 @@ def test_grids_are_finer_with_more_answers_and_wider_with_more_events():
 def test_draws_of_short_chains_hold_no_more_than_they_may(monkeypatch, n_events):
     """However many events are found to be told apart: theta, psi and noise are counted as they are held."""
     table, _ = low_rank(0)
-    room = 6 * 2 * (n_events * (table.n_users + table.n_items) + table.n_users) + 5
+    room = 6 * 4 * (n_events * (table.n_users + table.n_items) + table.n_users) + 5
     monkeypatch.setattr("kolmogorov.draws.plan.SHORT_ROOM", room)
     monkeypatch.setattr("kolmogorov.draws.plan.SHORT_BURN_IN", 2)
     monkeypatch.setattr("kolmogorov.models.learning.told_apart", lambda *given: n_events)
@@ -114,7 +114,7 @@ def test_draws_of_short_chains_hold_no_more_than_they_may(monkeypatch, n_events)
     monkeypatch.setattr("kolmogorov.models.learning.drawn", kept)
     KolmogorovModel(2, max_iter=2, random_state=0).fit(table)
     (posterior,) = held
-    assert (posterior.n_events, posterior.n_draws) == (n_events, 12)
+    assert (posterior.n_events, posterior.n_draws) == (n_events, 24)
     assert room - 8 < (posterior.theta.nbytes + posterior.psi.nbytes + posterior.noise.nbytes) / 4 <= room
     # Predictions are made of these, and of no copies.
     posterior.at_rows(np.array([0, table.n_users]), np.array([table.n_items, 0]))
@@ -147,7 +147,7 @@ def test_a_stretch_has_the_density_of_ratings_and_items_stretched_together():
     table = blocs()
     with Threads(1) as dealer:
         chain = hidden_factors(table, dealer)
-        settled([chain], dealer)
+        chain.settled()
     view, logs, now, ratings = table.columns, np.linspace(-2.0, 2.0, 2001), chain.factors, chain.columns.values
     owners = view.owners(0, table.n_items)
     left = ratings - np.einsum("nd,nd->n", now.users[view.indices], now.items[owners])
@@ -166,7 +166,7 @@ def test_a_stretch_has_the_density_of_ratings_and_items_stretched_together():
 def test_sure_answers_are_far_from_the_line_at_once():
     table = blocs(2)
     with Threads(1) as dealer:
-        (factors,) = settled([hidden_factors(table, dealer)], dealer)
+        factors = hidden_factors(table, dealer).settled()
     said = np.einsum("nd,nd->n", factors.users[table.user_rows()], factors.items[table.item_rows()])
     surety = np.where(table.values > 0.5, said - 0.5, 0.5 - said) / np.sqrt(NOISE)
     assert (surety > 0).mean() > 0.99
@@ -177,7 +177,7 @@ def test_items_without_answers_and_answers_that_were_given_often():
     users, items, answers = [0, 0, 1, 1, 2], [0, 1, 0, 1, 0], [1.0, 0.0, 1.0, 0.0, 1.0]
     table = Observations.from_arrays(users, items, answers, weights=[1.0, 500.0, 2.0, 1.0, 40.0])
     with Threads(1) as dealer:
-        (factors,) = settled([hidden_factors(table, dealer, n_events=2)], dealer)
+        factors = hidden_factors(table, dealer, n_events=2).settled()
     assert np.isfinite(factors.users).all()
     assert np.isfinite(factors.items).all()
     assert factors.noise == NOISE
