@@ -12,7 +12,6 @@ from itertools import product
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from kolmogorov._support.seeds import base_seed, generator
@@ -33,9 +32,8 @@ from kolmogorov.models.ids import Unknown
 from kolmogorov.models.interpretation import ListInterpretation
 from kolmogorov.models.kolmogorov import KolmogorovModel
 from kolmogorov.models.learning import is_auto, usual_events, why_ratings
-from kolmogorov.models.links import ItemTable, Links, closed_form, gram_of, links_of
-from kolmogorov.models.metrics import list_scores
-from kolmogorov.models.ranking import best_items
+from kolmogorov.models.links import Links, closed_form, gram_of, links_of, matrix_of, ridges_of
+from kolmogorov.models.metrics import ranking_scores
 from kolmogorov.models.tables import learnable, table_of
 
 Auto = Literal["auto"]
@@ -350,8 +348,8 @@ class ListModel(ListInterpretation, Recommender):
         return FittedLists(links, events, settings).checked("A larger 'ridge' may help.")
 
     def _links(self, table: Observations, settings: ListSettings, dealer: Threads) -> Links:
-        items = ItemTable.of(table.rows, table.n_items)
-        return links_of(items, items.ridges(settings.ridge, settings.growth), self.neighbours, dealer)
+        had = matrix_of(table.rows, table.n_items)
+        return links_of(had, ridges_of(had, settings.ridge, settings.growth), self.neighbours, dealer)
 
     def _said_of(self, view: View, theta: Floats) -> Callable[[slice, float | None], Floats]:
         def said(part: slice, lower: float | None) -> Floats:
@@ -375,8 +373,8 @@ class ListModel(ListInterpretation, Recommender):
 #: Length of the lists, users who are judged at most, items that lists are made of at most, and the share of a user's
 #: entries that is held out; by judgement.
 _LENGTH, _USERS, _ITEMS, _SHARE = 10, 3_000, 2_000, 0.2
-#: Place of a random stream, and where nDCG stands among the scores of a list.
-_STREAM, _NDCG = 11, 2
+#: Place of a random stream.
+_STREAM = 11
 
 
 @dataclass(frozen=True, eq=False)
@@ -387,19 +385,17 @@ class Judge:
     ----------
     train : Observations
         What is left to learn from.
-    items : int64[n]
-        The items that lists are made of, increasing.
-    kept : View
-        The training entries of these items, by users; partners are their places in `items`.
-    users : int64[m]
-        The users who are judged.
+    items, users : int64[n], int64[m]
+        The items that lists are made of and the users who are judged, both increasing.
+    kept, held_out : Observations
+        What users have of these items, and what those who are judged have of them beside.
     """
 
     train: Observations
     items: Rows
-    kept: View
     users: Rows
-    _relevant: tuple[NDArray[np.int64], NDArray[np.int32]]
+    kept: Observations
+    held_out: Observations
 
     @classmethod
     def of(cls, table: Observations, seed: int) -> Judge | None:
@@ -410,29 +406,24 @@ class Judge:
             return None
         counts = np.bincount(train.rows.indices, weights=train.values, minlength=train.n_items)
         items = np.sort(np.lexsort((np.arange(counts.size), -counts))[:_ITEMS])
-        kept, wanted = _among(train.rows, items, train.n_items), _among(test.rows, items, train.n_items)
-        askers = np.flatnonzero((wanted.counts > 0) & (kept.counts > 0))
+        names = table.items.chosen(items)
+        kept, held_out = (_among(part.rows, items, part.n_items) for part in (train, test))
+        askers = np.flatnonzero((held_out.counts > 0) & (kept.counts > 0))
         if not askers.size:
             return None
         users = np.sort(generator(seed, _STREAM).permutation(askers)[:_USERS])
-        ends = np.concatenate(([0], np.cumsum(wanted.counts[users]))).astype(np.int64)
-        places = np.repeat(wanted.indptr[users] - ends[:-1], wanted.counts[users]) + np.arange(ends[-1])
-        return cls(train, items, kept, users, (ends, wanted.indices[places]))
+        held_out = held_out.chosen(np.isin(held_out.owners(0, table.n_users), users))
+        parts = (Observations(table.users, names, view, table.scale) for view in (kept, held_out))
+        return cls(train, items, users, *parts)
 
     def ndcg(self, scores: Floats, dealer: Threads) -> float:
         """Return the mean nDCG of the lists that scores make, float64[m, n], for the users and items judged."""
-        found = np.empty((self.users.size, 6))
-        counts = np.bincount(self.kept.indices, minlength=self.items.size)
-        nothing = np.zeros(self.users.size, dtype=np.int64)
 
-        def share(first: int, last: int) -> None:
-            lists = np.empty((last - first, min(_LENGTH, self.items.size)), dtype=np.int64)
-            users = self.users[first:last]
-            best_items(scores[first:last], users, self.kept.indptr, self.kept.indices, counts, 0, lists)
-            list_scores(lists, *self._relevant, first, nothing, found[first:last])
+        def of_users(rows: Rows) -> Floats:
+            found: Floats = scores[np.searchsorted(self.users, rows)]
+            return found
 
-        dealer.deal(share, self.users.size, self.items.size // 16 + 1)
-        return float(found[:, _NDCG].mean())
+        return ranking_scores(self.kept, of_users, self.held_out, _LENGTH, 0.0, n_jobs=dealer.n_threads)["ndcg"]
 
 
 def _among(view: View, items: Rows, n_items: int) -> View:
@@ -468,59 +459,45 @@ def chosen_settings(
     """
     usual = usual_weight(len(table), table.n_users * table.n_items)
     weights = [given["unobserved"]] if "unobserved" in given else [min(1.0, times * usual) for times in _BLANKS]
-    blanks = list(dict.fromkeys(weights))
     judge = Judge.of(table, seed) if len(given) < len(_USUAL) + 1 else None
     if judge is None:
-        return ListSettings(unobserved=blanks[0], **_USUAL | {k: v for k, v in given.items() if k in _USUAL})
+        return ListSettings(**{"unobserved": weights[0]} | _USUAL | given)
     ridge, growth, linked = _best_links(judge, given, dealer)
     balances = (given["balance"],) if "balance" in given else _BALANCES
     if balances == (0.0,):
-        return ListSettings(ridge, growth, blanks[0], 0.0)
-    tried: list[tuple[float, int, ListSettings]] = []
-    for weight in blanks:
+        return ListSettings(ridge, growth, weights[0], 0.0)
+    best, settings = -1.0, ListSettings(ridge, growth, weights[0], balances[0])
+    for weight in dict.fromkeys(weights):
         events = learn(judge.train, weight)
         told = events.theta[judge.users] @ np.ascontiguousarray(events.psi[judge.items].T, dtype=np.float64)
         for balance in balances:
             found = judge.ndcg((1.0 - balance) * linked + balance * told, dealer)
-            tried.append((found, -len(tried), ListSettings(ridge, growth, weight, balance)))
-    return max(tried, key=lambda trial: trial[:2])[2]
+            if found > best:
+                best, settings = found, ListSettings(ridge, growth, weight, balance)
+    return settings
 
 
 def _best_links(judge: Judge, given: dict[str, float], dealer: Threads) -> tuple[float, float, Floats]:
     """Climb to the best ridge, and look around it with each growth; return both, and the scores of links."""
-    table = ItemTable.of(judge.kept, judge.items.size)
-    gram = gram_of(table, dealer)
+    had = matrix_of(judge.kept.rows, judge.items.size)
+    gram = gram_of(had, dealer)
 
     def scores(ridge: float, growth: float) -> Floats:
-        links = closed_form(table, table.ridges(ridge, growth), dealer, gram.copy())
-        out = np.empty((judge.users.size, judge.items.size))
-
-        def share(first: int, last: int) -> None:
-            out[first:last] = links.scores(judge.kept, judge.users[first:last])
-
-        dealer.deal(share, judge.users.size, judge.items.size // 16 + 1)
-        return out
+        return closed_form(gram.copy(), ridges_of(had, ridge, growth)).scores(judge.kept.rows, judge.users)
 
     @cache
     def quality(ridge: float, growth: float) -> float:
         return judge.ndcg(scores(ridge, growth), dealer)
 
     growths = (given["growth"],) if "growth" in given else _GROWTHS
+    ridges: tuple[float, ...]
     if "ridge" in given:
-        ridges: tuple[float, ...] = (given["ridge"],)
+        ridges = (given["ridge"],)
     else:
-        top = _climbed(lambda at: quality(at, growths[0]), _USUAL["ridge"], _STEP)
+        top = _USUAL["ridge"]
+        for factor in (_STEP, 1.0 / _STEP):
+            while _LEAST <= top * factor <= _LARGEST and quality(top * factor, growths[0]) > quality(top, growths[0]):
+                top *= factor
         ridges = (top, top * _FINE, top / _FINE)
     ridge, growth = max(product(ridges, growths), key=lambda at: quality(*at))
     return ridge, growth, scores(ridge, growth)
-
-
-def _climbed(quality: Callable[[float], float], start: float, step: float) -> float:
-    """Return where a climb by factors ends: no neighbour is better."""
-    here = start
-    for factor in (step, 1.0 / step):
-        while _LEAST <= here * factor <= _LARGEST and quality(here * factor) > quality(here):
-            here *= factor
-        if here != start:
-            break
-    return here
