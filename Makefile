@@ -47,12 +47,9 @@ dist: $(VENV)/dev.stamp             ## build wheel and sdist into dist/, install
 	KOLMOGOROV_DIST=dist $(BIN)/python -m pytest tests/test_distribution.py -m ''
 
 bench: $(VENV)/bench.stamp $(VENV)/kernels.stamp          ## run the benchmarks that the docs quote
-	$(BIN)/python benchmarks/movielens.py
 	$(BIN)/python benchmarks/spread.py
 	$(BIN)/python benchmarks/train.py
 	$(BIN)/python benchmarks/threads.py
-	$(BIN)/python benchmarks/scaling.py
-	$(BIN)/python benchmarks/exact_line.py
 	$(BIN)/python benchmarks/solvers.py
 	$(BIN)/python benchmarks/rules.py
 	$(BIN)/python benchmarks/one_model.py
@@ -62,10 +59,6 @@ bench: $(VENV)/bench.stamp $(VENV)/kernels.stamp          ## run the benchmarks 
 	$(BIN)/python benchmarks/scale.py
 	$(BIN)/python benchmarks/only_yes.py
 	$(BIN)/python benchmarks/imputation.py
-	$(BIN)/python benchmarks/sparse.py
-	$(BIN)/python benchmarks/page.py
-	$(BIN)/python benchmarks/first_run.py
-	$(BIN)/python benchmarks/install.py
 	$(BIN)/python benchmarks/peers.py
 
 tables: $(VENV)/dev.stamp   ## put the results of benchmarks into the docs

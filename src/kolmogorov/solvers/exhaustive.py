@@ -11,7 +11,7 @@ from kolmogorov._support.typing import Floats, Seeds
 from kolmogorov.solvers.contract import Known, RowSolver
 
 # States of this many low bits are held side by side, and of fewer up to a size at which the table would cost more than
-# it saves. benchmarks/exact_line.py measures what comes of it.
+# it saves.
 LOW_BITS = 6
 FEW_LOW_BITS = 4
 FEW_UP_TO = 9

@@ -15,7 +15,8 @@ from kolmogorov.solvers.contract import Known, RowSolver
 from kolmogorov.solvers.exhaustive import Exhaustive
 from kolmogorov.solvers.stopping import stop_cell
 
-#: Up to this many variables all points are looked at. `benchmarks/exact_line.py` prints the measurement.
+#: Up to this many variables all points are looked at, in 0.05 ms for an item of MovieLens 100K; with 20 that takes 0.49
+#: ms, and the descents 0.17 (`benchmarks/solvers.py`).
 EXACT_LIMIT = 16
 
 
