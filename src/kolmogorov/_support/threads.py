@@ -111,14 +111,15 @@ class Threads:
         worth their dispatch: an entry costs `entry_cost` multiplications, and a row as much as `row_cost` entries more.
         """
         most = max(1, _SHARE_ENTRIES // max(row_entries, 1))
+        whole = 0 if indptr is None else max(int(indptr[n_rows] - indptr[0] + row_cost * n_rows) * entry_cost, 1)
         if indptr is None:
             most = max(1, min(-(-n_rows // (_SHARES_PER_THREAD * self.n_threads)), most))
+        if indptr is None or whole <= _WORTH:
             cuts = np.arange(most, n_rows, most)
         else:
             # In each round the threads get half of what is left, one share each, as long as a share is worth its
             # dispatch; in the last they get all of it.
             done = (indptr[: n_rows + 1] - indptr[0]) + row_cost * np.arange(n_rows + 1)
-            whole = max(int(done[-1]) * entry_cost, 1)
             halves = 0.5 ** np.minimum(np.arange(1, _ROUNDS + 1), _ROUNDS - 1)
             shares = np.cumsum(np.maximum(np.repeat(halves / self.n_threads, self.n_threads), _WORTH / whole))
             shares = np.append(shares, np.arange(1, whole // _LONGEST + 1) * (_LONGEST / whole))
