@@ -58,7 +58,6 @@ bench: $(VENV)/bench.stamp $(VENV)/kernels.stamp          ## run the benchmarks 
 	$(BIN)/python benchmarks/uncertainty.py
 	$(BIN)/python benchmarks/scale.py
 	$(BIN)/python benchmarks/only_yes.py
-	$(BIN)/python benchmarks/imputation.py
 	$(BIN)/python benchmarks/peers.py
 
 tables: $(VENV)/dev.stamp   ## put the results of benchmarks into the docs

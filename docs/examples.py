@@ -9,7 +9,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "tests"))
 
-from helpers.pages import blocks, differs, lacks_arviz, lines_of, pictures, played  # noqa: E402
+from helpers.pages import blocks, differs, lines_of, pictures, played  # noqa: E402
 
 
 def refreshed(path: Path) -> str:
@@ -31,9 +31,7 @@ def main() -> None:
     (HERE / "images").mkdir(exist_ok=True)
     pages = [Path(name).resolve() for name in sys.argv[1:]] or [HERE.parent / "README.md", *sorted(HERE.glob("*.md"))]
     for path in pages:
-        if lacks_arviz(path):
-            sys.stdout.write(f"{path.name}: left as it is. It needs ArviZ\n")
-        elif blocks(path):
+        if blocks(path):
             with tempfile.TemporaryDirectory() as folder:
                 os.chdir(folder)
                 new = refreshed(path)

@@ -1,4 +1,4 @@
-"""What mkdocs does not do: patterns in the nav, pages from outside, verbs, set-ups, and a site that fetches nothing."""
+"""What mkdocs does not do: pages from outside, verbs, set-ups, and a site that fetches nothing."""
 
 import html
 import inspect
@@ -27,13 +27,6 @@ LINK = re.compile(r"(\]\()([^)#:\s]+)((?:#[^)\s]*)?\))")
 COPIED = re.compile(r'<!-- copied: (.*?) -->\s*<div class="highlight">', re.DOTALL)
 #: What a browser fetches as soon as it shows a page. Links that wait to be followed may lead anywhere.
 FETCHED = re.compile(r"""<(?:script|img|iframe|source|link)\b[^>]*\b(?:src|href)=["']?(https?:)?//[^>]*>""")
-
-
-def on_config(config):
-    """Let a pattern in the nav stand for the pages that match it."""
-    config.nav = [_expanded(section, Path(config.docs_dir)) for section in config.nav]
-    config.nav = [section for section in config.nav if all(section.values())]
-    return config
 
 
 def on_files(files, config):
@@ -94,18 +87,6 @@ def _with_setups(markdown):
 def _quoted(text):
     """Return text for an attribute, in one line, without what would end a comment."""
     return html.escape(text.rstrip("\n")).replace("\n", "&#10;").replace("--", "&#45;&#45;")
-
-
-def _expanded(section, docs):
-    ((title, entries),) = section.items()
-    pages = []
-    for entry in entries:
-        if isinstance(entry, str) and "*" in entry:
-            found = {path.relative_to(docs).as_posix() for path in docs.glob(entry)}
-            pages += sorted(found, key=lambda name: (not name.endswith("index.md"), name))
-        else:
-            pages.append(entry)
-    return {title: pages}
 
 
 def _verbs():

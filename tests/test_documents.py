@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers.pages import blocks, differs, lacks_arviz, lines_of, pictures, played
+from helpers.pages import blocks, differs, lines_of, pictures, played
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
@@ -23,8 +23,6 @@ INVENTED = {"my_method.py", "my_verb.py"}
 @pytest.mark.long("pages of the docs")
 @pytest.mark.parametrize("path", [p for p in DOCUMENTS if blocks(p)], ids=lambda p: p.name)
 def test_examples_run(path, tmp_path, monkeypatch):
-    if lacks_arviz(path):
-        pytest.skip("ArviZ is not installed")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "Agg")
     for block, printed in played(path):

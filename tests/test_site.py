@@ -1,4 +1,4 @@
-"""What docs/hooks.py adds to mkdocs: patterns in the nav, pages from outside docs/, verbs, and no fetching."""
+"""What docs/hooks.py adds to mkdocs: pages from outside docs/, verbs, and no fetching."""
 
 import html
 import importlib.util
@@ -27,31 +27,20 @@ def led(hooks, page, text):
 def test_links_out_of_docs_lead_to_the_pages_that_stand_for_them(hooks):
     assert led(hooks, "solvers.md", "[a](../CONTRIBUTING.md#recipes)") == "[a](contributing.md#recipes)"
     assert led(hooks, "api/index.md", "[a](../../CHANGELOG.md)") == "[a](../changes.md)"
-    assert led(hooks, "contributing.md", "[a](docs/symbols.md)") == "[a](symbols.md)"
+    assert led(hooks, "contributing.md", "[a](docs/rules.md)") == "[a](rules.md)"
     assert led(hooks, "benchmarks.md", "[a](../docs/scale.md)") == "[a](scale.md)"
-    assert led(hooks, "faq.md", "[a](model.md#three-kinds-of-psi)") == "[a](model.md#three-kinds-of-psi)"
-    assert led(hooks, "faq.md", "[a](https://example.com/b.md)") == "[a](https://example.com/b.md)"
+    assert led(hooks, "rules.md", "[a](model.md#three-kinds-of-psi)") == "[a](model.md#three-kinds-of-psi)"
+    assert led(hooks, "rules.md", "[a](https://example.com/b.md)") == "[a](https://example.com/b.md)"
 
 
 def test_a_snippet_is_copied_with_its_setup(hooks):
     page = "```python\nx = '--'\n```\n\n```python\nprint(x)\n```\n\n```console\n$ kolmogorov demo\n```\n"
-    text = led(hooks, "faq.md", page)
+    text = led(hooks, "rules.md", page)
     assert "??? note \"Set-up, copied with the code below\"\n\n    ```python\n    x = '--'\n    ```" in text
     assert "```bash\nkolmogorov demo\n```" in text
     built = re.sub(r"```\w+\n", '<div class="highlight"><code>', text)
     copies = re.findall(r'data-copy="([^"]*)"', hooks.on_page_content(built))
     assert [html.unescape(copy) for copy in copies] == ["x = '--'", "x = '--'\nprint(x)", "kolmogorov demo"]
-
-
-def test_a_pattern_stands_for_the_pages_that_match(hooks, tmp_path):
-    (tmp_path / "gallery").mkdir()
-    for name in ("zoo", "index", "digits"):
-        (tmp_path / "gallery" / f"{name}.md").touch()
-    config = SimpleNamespace(
-        nav=[{"Gallery": ["gallery/*.md"]}, {"More": ["a.md", "b*.md"]}, {"None": ["c*.md"]}], docs_dir=tmp_path
-    )
-    expected = ["gallery/index.md", "gallery/digits.md", "gallery/zoo.md"]
-    assert hooks.on_config(config).nav == [{"Gallery": expected}, {"More": ["a.md"]}]
 
 
 def test_every_verb_and_option_is_in_the_reference(hooks):

@@ -11,7 +11,6 @@ import re
 import shlex
 import subprocess
 import sys
-from importlib.util import find_spec
 
 BLOCK = re.compile(r"^```(?P<kind>python|console|output|roughly)\n(?P<text>.*?)^```", re.MULTILINE | re.DOTALL)
 PICTURE = re.compile(r"!\[[^\]]*\]\(images/(?P<name>[\w-]+\.png)\)")
@@ -21,11 +20,6 @@ NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 def blocks(path):
     """Return the blocks of a page that are run or compared."""
     return list(BLOCK.finditer(path.read_text(encoding="utf-8")))
-
-
-def lacks_arviz(path):
-    """Tell whether a page uses ArviZ, and it is not installed."""
-    return "arviz_stats" in path.read_text(encoding="utf-8") and find_spec("arviz_stats") is None
 
 
 def pictures(path):
