@@ -40,7 +40,7 @@ from scipy.sparse import csr_matrix
 
 import kolmogorov as km
 from kolmogorov import Observations
-from kolmogorov.models.metrics import evaluate, simple_guesses
+from kolmogorov.models.metrics import Scores, SimpleGuesses
 
 Result = dict[str, float]
 COLUMNS = [
@@ -116,7 +116,7 @@ def official() -> list[tuple[Observations, Observations]]:
 
 def biases(train: Observations, test: Observations, seed: int) -> tuple[Any, float | None]:
     users, items = train.users.translate(test.users), train.items.translate(test.items)
-    guesses = simple_guesses(train, users[test.user_rows()], items[test.item_rows()])
+    guesses = SimpleGuesses.of(train).at(users[test.user_rows()], items[test.item_rows()])
     return 5 * guesses["user and item biases"], None
 
 
@@ -407,10 +407,10 @@ def binary_scores(train: Observations, test: Observations, seed: int) -> dict[st
         safe = np.clip(predictions, 1e-3, 1 - 1e-3)
         points = reliability(test.values, safe)
         apart = float(np.abs(points[:, 0] - points[:, 1]).mean())
-        return evaluate(test.values, safe, None, 1.0, True) | {"calibration": apart}
+        return Scores(1.0, True).add(test.values, safe).result() | {"calibration": apart}
 
     found = {}
-    guesses = simple_guesses(train, test.user_rows(), test.item_rows())
+    guesses = SimpleGuesses.of(train).at(test.user_rows(), test.item_rows())
     found["item rates"] = scores(guesses["item means"])
     found["restricted Boltzmann machine"] = scores(boltzmann(train, test, seed))
     found["KM, one model"] = scores(km.KolmogorovModel(random_state=seed).fit(train).predict(test))

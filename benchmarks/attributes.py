@@ -34,7 +34,7 @@ from scipy import sparse
 import kolmogorov as km
 from kolmogorov.data.attributes import TableAttributes
 from kolmogorov.descent.fitted import entry_rows
-from kolmogorov.models.metrics import simple_guesses
+from kolmogorov.models.metrics import SimpleGuesses
 
 SEEDS, OTHER = (0, 1), 2
 #: Settings of cmfrec that are tried: factors, ridge, and what attributes weigh.
@@ -182,7 +182,7 @@ def settings_of_cmfrec(part: Part, known: dict[str, Any]) -> Settings | None:
 def compared(part: Part, known: dict[str, Any], settings: Settings | None, seed: int) -> Found:
     """Return errors in stars, what intervals hold, and seconds."""
     train, test = part
-    guess = simple_guesses(train, *entry_rows(train, test))["user and item biases"]
+    guess = SimpleGuesses.of(train).at(*entry_rows(train, test))["user and item biases"]
     biases = 5.0 * float(np.sqrt(((guess - test.values) ** 2).mean()))
     # What is compiled or loaded once is not counted.
     km.BayesianKolmogorovModel(2, n_chains=1, burn_in=1, n_samples=1).fit(train, **known)

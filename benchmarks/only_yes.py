@@ -206,7 +206,7 @@ def judged(
         best_items(scores, part, seen.indptr, seen.indices, counts, 0, lists[first : first + 500])
     wanted = test.rows.counts[users]
     indptr = np.concatenate(([0], np.cumsum(wanted))).astype(np.int64)
-    list_scores(lists, indptr, test.rows.indices, 0, np.zeros(users.size, dtype=np.int64), found)
+    list_scores(lists, indptr, test.rows.indices, np.zeros(users.size, dtype=np.int64), found)
     by_user = {"ndcg": np.full(table.n_users, np.nan), "recall": np.full(table.n_users, np.nan)}
     by_user["ndcg"][users], by_user["recall"][users] = found[:, 2], found[:, 0]
     return by_user | {"coverage": np.unique(lists[lists >= 0]).size / train.n_items}, seconds

@@ -27,7 +27,7 @@ from planted import TABLES, made
 
 import kolmogorov as km
 from kolmogorov import Observations
-from kolmogorov.models.metrics import simple_guesses
+from kolmogorov.models.metrics import SimpleGuesses
 
 SEEDS, MORE_SEEDS = (0,), (0, 1, 2)
 #: Those whose test has a few thousand cells at most.
@@ -59,7 +59,7 @@ ONE = [
 
 def biases(train: Observations, test: Observations, seed: int) -> Any:
     users, items = train.users.translate(test.users), train.items.translate(test.items)
-    return simple_guesses(train, users[test.user_rows()], items[test.item_rows()])["user and item biases"]
+    return SimpleGuesses.of(train).at(users[test.user_rows()], items[test.item_rows()])["user and item biases"]
 
 
 def factorisation(

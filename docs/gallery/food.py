@@ -14,8 +14,7 @@ import kolmogorov as km
 food = km.datasets.load("food")
 train, test = food.split(test_size=0.2, random_state=0)
 model = km.KolmogorovModel(5, psi="soft", random_state=0).fit(train)
-guess = km.metrics.simple_guesses(train, test.user_rows(), test.item_rows())["user and item biases"]
-biases = km.metrics.evaluate(test.values, guess, None, food.scale.span)["rmse_rating"]
+biases = km.metrics.guess_scores(train, test)["user and item biases"]["rmse_rating"]
 print(f"error in points: {model.evaluate(test)['rmse_rating']:.2f}, of biases {biases:.2f}")
 
 # %%

@@ -25,8 +25,8 @@ chances = km.KolmogorovModel(psi="soft", random_state=0).fit(train)
 straight = km.KolmogorovModel(16, learn_from="ratings", user_reg=40.0, random_state=0).fit(train)
 for name, each in {"one model": model, "with chances": chances, "from the ratings": straight}.items():
     print(f"{name:22}{each.evaluate(test)['rmse_rating']:.3f} stars of held-out error")
-for name, guess in km.metrics.simple_guesses(train, test.user_rows(), test.item_rows()).items():
-    print(f"{name:22}{km.metrics.evaluate(test.values, guess, None, 5)['rmse_rating']:.3f}")
+for name, scores in km.metrics.guess_scores(train, test).items():
+    print(f"{name:22}{scores['rmse_rating']:.3f}")
 
 # %%
 # The events, named by films that their people like more than others do.

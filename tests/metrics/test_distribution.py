@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import kolmogorov as km
 import naive
-from kolmogorov.models.metrics import DistributionScores, shares
+from kolmogorov.models.metrics import Scores, shares
 
 SCALES = [[0.0, 1.0], [0.2, 0.4, 0.6, 0.8, 1.0], [0.0, 0.1, 0.9]]
 GRIDS = [[0.0, 1.0], [-0.4, -0.2, 0.0, 0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4], [0.02, 0.3, 0.98]]
@@ -21,9 +21,10 @@ def test_scores_are_those_of_the_twin_in_any_blocks(seed, points, grid, off_scal
     values = rng.random(23) if off_scale else rng.choice(points, 23)
     distribution = rng.dirichlet(np.full(len(grid), 0.3), 23)
     weights = rng.uniform(0.1, 3.0, 23)
-    scores = DistributionScores(points)
+    scores = Scores(1.0, points=points)
     for part in (slice(0, 5), slice(5, 23)):
-        scores.add(values[part], distribution[part] @ shares(grid, points), weights[part])
+        scores.add(values[part], values[part], weights[part])
+        scores.add_forecasts(values[part], distribution[part] @ shares(grid, points), weights[part])
     got = scores.result()
     expected = naive.distribution_scores(values, distribution, weights, grid, points)
     assert got["log_score"] == pytest.approx(expected["log_score"], rel=1e-9)
@@ -41,12 +42,14 @@ def test_shares_are_distributions_and_keep_the_mean(values, points):
 
 def test_certainty_that_is_right_scores_best_and_that_is_wrong_stays_finite():
     points = np.array([0.0, 0.5, 1.0])
-    right, wrong = DistributionScores(points), DistributionScores(points)
-    right.add(np.array([0.5, 1.0]), np.eye(3)[[1, 2]], None)
-    wrong.add(np.array([0.5, 1.0]), np.eye(3)[[0, 0]], None)
-    assert right.result()["log_score"] == pytest.approx(np.log(0.99 + 0.01 / 3))
-    assert wrong.result()["log_score"] == pytest.approx(np.log(0.01 / 3))
-    assert wrong.result()["calibration"] > 0.7 > 0.02 > right.result()["calibration"]
+    values = np.array([0.5, 1.0])
+    right, wrong = (
+        Scores(1.0, points=points).add(values, values).add_forecasts(values, np.eye(3)[said]).result()
+        for said in ([1, 2], [0, 0])
+    )
+    assert right["log_score"] == pytest.approx(np.log(0.99 + 0.01 / 3))
+    assert wrong["log_score"] == pytest.approx(np.log(0.01 / 3))
+    assert wrong["calibration"] > 0.7 > 0.02 > right["calibration"]
 
 
 @pytest.mark.parametrize("psi", ["binary", "soft"])

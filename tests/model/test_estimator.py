@@ -132,8 +132,7 @@ def test_fold_in_of_new_users_and_items(zoo):
 @pytest.mark.parametrize("psi", ["binary", "soft"])
 def test_it_says_no_certainty_that_it_does_not_have(zoo, psi):
     train, test = zoo.split(0.2, random_state=0)
-    guess = metrics.simple_guesses(train, test.user_rows(), test.item_rows())["item means"]
-    means = metrics.evaluate(test.values, guess, None, 1.0, binary=True)["log_loss"]
+    means = metrics.guess_scores(train, test)["item means"]["log_loss"]
     # Of few bits a rare trait may have none, and then never happens.
     model = KolmogorovModel("auto" if psi == "soft" else 9, psi=psi, random_state=0).fit(train)
     assert model.evaluate(test)["log_loss"] < means

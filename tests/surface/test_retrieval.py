@@ -10,14 +10,7 @@ import naive
 from kolmogorov import Observations
 from kolmogorov.data.view import View
 from kolmogorov.errors import UnknownIdWarning
-from kolmogorov.models.metrics import (
-    SimpleGuesses,
-    evaluate,
-    guess_scores,
-    list_scores,
-    log_loss,
-    verdict,
-)
+from kolmogorov.models.metrics import Scores, SimpleGuesses, guess_scores, list_scores, verdict
 from kolmogorov.models.ranking import best, best_items
 
 NAMES = ("recall", "precision", "ndcg", "map", "mrr", "hit_rate")
@@ -52,7 +45,7 @@ def test_scores_of_lists_against_the_slow_twin(seed, k):
     extra = rng.integers(0, 2, 5)
     indptr = np.concatenate(([0], np.cumsum([len(r) for r in relevant]))).astype(np.int64)
     out = np.empty((5, 6))
-    list_scores(lists, indptr, np.concatenate(relevant).astype(np.int64), 0, extra, out)
+    list_scores(lists, indptr, np.concatenate(relevant).astype(np.int64), extra, out)
     for row in range(5):
         wanted = {*relevant[row].tolist(), *(range(100, 100 + extra[row]))}
         expected = naive.list_scores([i for i in lists[row] if i >= 0], wanted, k) if wanted else (0,) * 6
@@ -138,11 +131,8 @@ def test_packed_tables_and_other_orders_of_ids_give_the_same(zoo, tmp_path):
     found = guess_scores(model.fitted_.training, ids)
     assert found["item means"] == pytest.approx(guess_scores(model.fitted_.training, some)["item means"])
     guess = SimpleGuesses.of(train).at(some.user_rows(), some.item_rows())["item means"]
-    assert found["item means"] == pytest.approx(
-        evaluate(some.values, guess, None, 1.0, binary=True)
-        | {name: found["item means"][name] for name in ("log_score", "calibration")}
-    )
-    assert -found["item means"]["log_score"] == pytest.approx(log_loss(some.values, guess, None))
+    expected = Scores(1.0, binary=True).add(some.values, guess).result()
+    assert {name: found["item means"][name] for name in expected} == pytest.approx(expected)
 
 
 def test_the_verdict_names_the_best_guess():

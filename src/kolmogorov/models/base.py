@@ -54,7 +54,7 @@ from kolmogorov.descent.fitted import Fitted, Trained
 from kolmogorov.draws.sampler import SamplingProgress
 from kolmogorov.errors import DataError, UnknownIdWarning
 from kolmogorov.gpu.cuda import Cuda
-from kolmogorov.gpu.lists import Lists, lists_at_once
+from kolmogorov.gpu.lists import lists_at_once
 from kolmogorov.models import metrics
 from kolmogorov.models.ids import (
     Strangers,
@@ -70,7 +70,7 @@ from kolmogorov.models.ids import (
 )
 from kolmogorov.models.interpretation import Interpretation
 from kolmogorov.models.metrics import ranking_scores
-from kolmogorov.models.ranking import LOWER, Askers, as_columns, best, least_count
+from kolmogorov.models.ranking import LOWER, Askers, Said, as_columns, best, least_count
 from kolmogorov.models.tables import check_evaluable, table_of
 from kolmogorov.solvers import RowSolver
 
@@ -248,18 +248,17 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
                 found = lists_at_once(self.execution, fitted, rows, rows, *listed)
                 return None if found is None else found[0]
 
-            options = (int(k), fitted.likes if likes is None else float(likes), unknown, self.n_jobs)
+            options = (int(k), fitted.likes if likes is None else float(likes), unknown)
             return ranking_scores(fitted.training, fitted.of_users, test, *options, elsewhere=elsewhere)
-        scores = metrics.Scores(test.scale.span, test.is_binary)
-        wholes = metrics.DistributionScores(fitted.points) if self._tells_distributions else None
+        scores = metrics.Scores(test.scale.span, test.is_binary, fitted.points if self._tells_distributions else None)
         for part, users, items in rows_in_blocks(fitted, test, unknown):
             values, weights = test.values[part], None if test.weights is None else test.weights[part]
-            scores.add(values, self._at_rows(users, items), weights)
-            for first in range(0, 0 if wholes is None else len(users), _FEW):
+            scores.add(values, fitted.at_rows(users, items), weights)
+            for first in range(0, len(users) if self._tells_distributions else 0, _FEW):
                 few = slice(first, first + _FEW)
                 heavy = None if weights is None else weights[few]
-                wholes.add(values[few], fitted.distribution_at_rows(users[few], items[few]), heavy)  # type: ignore[union-attr]
-        return scores.result() | ({} if wholes is None else wholes.result())
+                scores.add_forecasts(values[few], fitted.distribution_at_rows(users[few], items[few]), heavy)
+        return scores.result()
 
     # --- recommendations ------------------------------------------------------------------------------------------
 
@@ -334,23 +333,18 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
         elif isinstance(users, Observations):
             askers, named = self._guests(users), True
         else:
-            askers, named = self._known(users, lower, unknown), np.ndim(users) > 0
-        columns = askers.columns(self.fitted_, int(n), min_count, lower, exclude_seen=exclude_seen)
+            askers, named = self._known(users, unknown), np.ndim(users) > 0
+        options = (int(n), min_count, lower, self.execution)
+        columns = askers.columns(self.fitted_, *options, exclude_seen=exclude_seen)
         return columns if named else {name: column for name, column in columns.items() if name != "user"}
 
-    def _known(self, users: Any, lower: float | None, unknown: Unknown) -> Askers:
+    def _known(self, users: Any, unknown: Unknown) -> Askers:
         """Return users by their ids; one that is unknown stands for the population."""
         ids, fitted = [users] if np.ndim(users) == 0 else list(users), self.fitted_
         rows, seen = rows_of(fitted.users, fitted.user_known, ids, "user", unknown), fitted.training.rows
 
-        def elsewhere(hidden: Rows, counts: NDArray[np.int64], n: int, least: int) -> Lists | None:
-            return lists_at_once(self.execution, fitted, rows, hidden, seen, counts, n, least, lower)
-
-        def said(part: slice, lower: float | None) -> Floats:
-            found: Floats = fitted.of_users(rows[part], lower)
-            return found
-
-        return Askers([str(id_text(each)) for each in ids], rows, seen, said, elsewhere)
+        texts = [str(id_text(each)) for each in ids]
+        return Askers(texts, rows, seen, lambda part, lower: fitted.of_users(rows[part], lower), rows)
 
     def _guests(self, observations: Observations) -> Askers:
         """Return guests and what they rated."""
@@ -359,15 +353,9 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
         ids = observations.users.ids.tolist()
         return Askers(ids, np.arange(len(ids)), view, self._said_of(view, self._new_thetas(view)))
 
-    def _said_of(self, view: View, theta: Floats) -> Callable[[slice, float | None], Floats]:
+    def _said_of(self, view: View, theta: Floats) -> Said:
         """Return a function from a part of new users, with their observations and thetas, to what is predicted."""
-
-        def said(part: slice, lower: float | None) -> Floats:
-            with one_blas_thread():
-                found: Floats = self.fitted_.of_thetas(theta[part], lower)
-                return found
-
-        return said
+        return lambda part, lower: self.fitted_.of_thetas(theta[part], lower)
 
     @abstractmethod
     def _new_thetas(self, view: View) -> Floats:

@@ -18,7 +18,7 @@ from scipy.sparse import csc_array, csr_array
 
 from kolmogorov._support.jit import kernel
 from kolmogorov._support.progress import notice
-from kolmogorov._support.threads import Threads
+from kolmogorov._support.threads import Threads, deal_pairs
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov._support.validation import check_array, check_bounded, check_indices, check_indptr
 from kolmogorov.data.view import View
@@ -58,7 +58,12 @@ class Links:
             found: Floats = (self._had(view, rows) @ self.weights).toarray()
             return found
         out = np.empty((rows.size, self.n_items))
-        _sums(view.indptr, view.indices, view.values, rows.astype(np.int64), self.weights, out)
+        asked = rows.astype(np.int64)
+
+        def share(part: slice) -> None:
+            _sums(view.indptr, view.indices, view.values, asked[part], self.weights, out[part])
+
+        deal_pairs(share, rows.size, self.n_items)
         return out
 
     def pairs(self, view: View, rows: Rows, items: Rows) -> Floats:

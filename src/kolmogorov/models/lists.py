@@ -34,6 +34,7 @@ from kolmogorov.models.kolmogorov import KolmogorovModel
 from kolmogorov.models.learning import is_auto, usual_events, why_ratings
 from kolmogorov.models.links import Links, closed_form, gram_of, links_of, matrix_of, ridges_of
 from kolmogorov.models.metrics import ranking_scores
+from kolmogorov.models.ranking import Said
 from kolmogorov.models.tables import learnable, table_of
 
 Auto = Literal["auto"]
@@ -351,12 +352,8 @@ class ListModel(ListInterpretation, Recommender):
         had = matrix_of(table.rows, table.n_items)
         return links_of(had, ridges_of(had, settings.ridge, settings.growth), self.neighbours, dealer)
 
-    def _said_of(self, view: View, theta: Floats) -> Callable[[slice, float | None], Floats]:
-        def said(part: slice, lower: float | None) -> Floats:
-            with one_blas_thread():
-                return self.fitted_.of_rows(view, np.arange(len(theta))[part], theta[part])
-
-        return said
+    def _said_of(self, view: View, theta: Floats) -> Said:
+        return lambda part, lower: self.fitted_.of_rows(view, np.arange(len(theta))[part], theta[part])
 
     def _new_thetas(self, view: View) -> Floats:
         model = self._events_model(self.fitted_.settings.unobserved)
@@ -416,14 +413,14 @@ class Judge:
         parts = (Observations(table.users, names, view, table.scale) for view in (kept, held_out))
         return cls(train, items, users, *parts)
 
-    def ndcg(self, scores: Floats, dealer: Threads) -> float:
+    def ndcg(self, scores: Floats) -> float:
         """Return the mean nDCG of the lists that scores make, float64[m, n], for the users and items judged."""
 
         def of_users(rows: Rows) -> Floats:
             found: Floats = scores[np.searchsorted(self.users, rows)]
             return found
 
-        return ranking_scores(self.kept, of_users, self.held_out, _LENGTH, 0.0, n_jobs=dealer.n_threads)["ndcg"]
+        return ranking_scores(self.kept, of_users, self.held_out, _LENGTH, 0.0)["ndcg"]
 
 
 def _among(view: View, items: Rows, n_items: int) -> View:
@@ -471,7 +468,7 @@ def chosen_settings(
         events = learn(judge.train, weight)
         told = events.theta[judge.users] @ np.ascontiguousarray(events.psi[judge.items].T, dtype=np.float64)
         for balance in balances:
-            found = judge.ndcg((1.0 - balance) * linked + balance * told, dealer)
+            found = judge.ndcg((1.0 - balance) * linked + balance * told)
             if found > best:
                 best, settings = found, ListSettings(ridge, growth, weight, balance)
     return settings
@@ -487,7 +484,7 @@ def _best_links(judge: Judge, given: dict[str, float], dealer: Threads) -> tuple
 
     @cache
     def quality(ridge: float, growth: float) -> float:
-        return judge.ndcg(scores(ridge, growth), dealer)
+        return judge.ndcg(scores(ridge, growth))
 
     growths = (given["growth"],) if "growth" in given else _GROWTHS
     ridges: tuple[float, ...]

@@ -4,82 +4,67 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kolmogorov._support.jit import kernel
-from kolmogorov._support.threads import Threads, one_blas_thread
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data import Observations
 from kolmogorov.data.observations import least_like, reaching
+from kolmogorov.data.view import ends_of
 from kolmogorov.descent.fitted import Trained, entry_rows, item_counts
 from kolmogorov.draws.convergence import effective_size as effective_size
 from kolmogorov.draws.convergence import split_rhat as split_rhat
 from kolmogorov.errors import DataError
 from kolmogorov.models.ids import Strangers, Unknown
-from kolmogorov.models.ranking import best_items
+from kolmogorov.models.ranking import best_lists
 
-__all__ = [
-    "DistributionScores",
-    "Scores",
-    "SimpleGuesses",
-    "effective_size",
-    "evaluate",
-    "simple_guesses",
-    "split_rhat",
-]
+__all__ = ["Scores", "SimpleGuesses", "effective_size", "guess_scores", "popularity_scores", "split_rhat"]
 
-
-def evaluate(
-    values: Floats, predictions: Floats, weights: Floats | None, span: float, binary: bool = False
-) -> dict[str, float]:
-    """Compare probabilities with observed values in [0, 1].
-
-    Parameters
-    ----------
-    values, predictions : float64[n]
-    weights : float64[n] or None
-    span : float
-        Rating units per unit of probability.
-    binary : bool
-        Whether every value is 0 or 1.
-
-    Returns
-    -------
-    dict
-        `rmse`, `mae`, `rmse_rating`, `mae_rating`; for binary values also `accuracy` (probabilities
-        of at least 1/2 say yes), `log_loss` (probabilities clipped by the machine epsilon, as scikit-learn
-        does) and `brier`.
-
-    Examples
-    --------
-    >>> evaluate(np.array([1.0, 0.0]), np.array([0.5, 0.0]), None, 5.0)["mae_rating"]
-    1.25
-    """
-    scores = Scores(span, binary)
-    scores.add(values, predictions, weights)
-    return scores.result()
+#: Share of every forecast that is spread evenly over the scale, so that no rating is impossible. By judgement.
+FLOOR = 0.01
+#: Equal parts of [0, 1] in which forecasts are compared with what happened, as is usual.
+_BINS = 10
+# Values come through divisions; a rating on a point of the scale must not fall below it by rounding.
+_ROUNDING = 1e-9
+NO_AND_YES = np.array([0.0, 1.0])
 
 
 class Scores:
-    """Errors summed block by block, for tables whose predictions need not all be in memory.
+    """Errors of probabilities beside observed values in [0, 1], and scores of forecasts, summed block by block.
 
     Parameters
     ----------
-    span, binary
-        As in `evaluate`.
+    span : float
+        Rating units per unit of probability.
+    binary : bool
+        Whether every value is 0 or 1. Then there are also `accuracy` (probabilities of at least 1/2 say yes),
+        `log_loss` (probabilities clipped by the machine epsilon, as scikit-learn does) and `brier`.
+    points : float64[K], optional
+        The values of the rating scale, increasing, which forecasts are distributions over. Then there are also
+        `log_score` and `calibration`. One hundredth of every forecast is spread over them evenly.
+
+    Examples
+    --------
+    >>> Scores(5.0).add(np.array([1.0, 0.0]), np.array([0.5, 0.0])).result()["mae_rating"]
+    1.25
+    >>> scores = Scores(1.0, points=NO_AND_YES).add(np.array([1.0, 0.0]), np.array([0.8, 0.8]))
+    >>> found = scores.add_forecasts(np.array([1.0, 0.0]), np.array([[0.2, 0.8], [0.2, 0.8]])).result()
+    >>> round(found["log_score"], 3), round(found["calibration"], 3)
+    (-0.911, 0.297)
     """
 
-    def __init__(self, span: float, binary: bool) -> None:
-        self._span = span
-        self._binary = binary
-        self._mass = 0.0
+    def __init__(self, span: float, binary: bool = False, points: Floats | None = None) -> None:
+        self._span, self._binary, self._points = span, binary, points
+        self._mass = self._logs = 0.0
         self._sums: dict[str, float] = {}
+        # By threshold and bin: sum of forecasts, sum of outcomes.
+        self._bins = np.zeros((2, 0 if points is None else len(points) - 1, _BINS))
 
-    def add(self, values: Floats, predictions: Floats, weights: Floats | None) -> None:
-        """Take in some more entries."""
+    def add(self, values: Floats, predictions: Floats, weights: Floats | None = None) -> Self:
+        """Take in some more entries: what was observed, and what was predicted."""
         errors = {"square": (values - predictions) ** 2, "absolute": np.abs(values - predictions)}
         if self._binary:
             tiny = np.finfo(np.float64).eps
@@ -89,6 +74,21 @@ class Scores:
         self._mass += float(values.size if weights is None else weights.sum())
         for name, error in errors.items():
             self._sums[name] = self._sums.get(name, 0.0) + float(error.sum() if weights is None else weights @ error)
+        return self
+
+    def add_forecasts(self, values: Floats, forecasts: Floats, weights: Floats | None = None) -> Self:
+        """Take in what was said of the same entries: float64[n, K], how probable each point is."""
+        points: Any = self._points
+        heavy = np.ones(len(values)) if weights is None else weights
+        forecasts = (1.0 - FLOOR) * forecasts + FLOOR / len(points)
+        self._logs += float(heavy @ np.log((forecasts * shares(values, points)).sum(axis=1)))
+        chance = np.cumsum(forecasts[:, :0:-1], axis=1)[:, ::-1]
+        for k in range(len(points) - 1):
+            said, came = chance[:, k], values >= points[k + 1] - _ROUNDING
+            which = np.minimum((said * _BINS).astype(np.int64), _BINS - 1)
+            for sums, amount in zip(self._bins, (heavy * said, heavy * came), strict=True):
+                sums[k] += np.bincount(which, weights=amount, minlength=_BINS)
+        return self
 
     def result(self) -> dict[str, float]:
         """Return the scores of everything taken in."""
@@ -99,7 +99,32 @@ class Scores:
         scores = {"rmse": rmse, "mae": mae, "rmse_rating": rmse * self._span, "mae_rating": mae * self._span}
         if self._binary:
             scores |= {"accuracy": mean["right"], "log_loss": mean["surprise"], "brier": mean["square"]}
+        if self._points is not None:
+            off = np.abs(self._bins[0] - self._bins[1]).sum(axis=1) / self._mass
+            scores |= {"log_score": self._logs / self._mass, "calibration": float(off.mean())}
         return scores
+
+
+def shares(values: Floats, points: Floats) -> Floats:
+    """Spread values over the points of a scale: float64[n, n_points], rows sum to 1.
+
+    A value beyond an end counts there; one between two points is divided between them so that its mean is kept.
+
+    Examples
+    --------
+    >>> shares(np.array([-0.4, 0.6, 1.0]), np.array([0.2, 0.4, 1.0])).round(3).tolist()
+    [[1.0, 0.0, 0.0], [0.0, 0.667, 0.333], [0.0, 0.0, 1.0]]
+    """
+    inside = np.clip(values, points[0], points[-1])
+    right = np.clip(np.searchsorted(points, inside), 1, len(points) - 1)
+    part = (inside - points[right - 1]) / (points[right] - points[right - 1])
+    # Snapped, so that a rating that rounding has moved off its point is on it.
+    part = np.where(part < _ROUNDING, 0.0, np.where(part > 1.0 - _ROUNDING, 1.0, part))
+    out = np.zeros((len(values), len(points)))
+    rows = np.arange(len(values))
+    out[rows, right] = part
+    out[rows, right - 1] += 1.0 - part
+    return out
 
 
 #: Observations that a mean counts as having seen beforehand; usual for ratings.
@@ -112,12 +137,21 @@ BIASES = "user and item biases"
 class SimpleGuesses:
     """Means and biases of some observations, on the probability scale.
 
+    "overall mean" is one number; "item means" are shrunk to it; "user and item biases" add to it what is usual for the
+    item and then what is usual for the user.
+
     Attributes
     ----------
     mean : float
     item_bias, user_bias : float64[n_items + 1], float64[n_users + 1]
         What is usual for an item beside the mean, and for a user beside both, shrunk to 0; a last entry 0 stands for
         the unknown.
+
+    Examples
+    --------
+    >>> table = Observations.from_dense([[1, 0], [1, 0]])
+    >>> SimpleGuesses.of(table).at(np.array([0]), np.array([1]))["overall mean"]
+    array([0.5])
     """
 
     mean: float
@@ -155,119 +189,24 @@ class SimpleGuesses:
         }
 
 
-def simple_guesses(train: Observations, users: NDArray[Any], items: NDArray[Any]) -> dict[str, Floats]:
-    """Guess entries (rows of `train`, -1 where it does not know the id) in three ways, on the probability scale.
-
-    "overall mean" is one number; "item means" are shrunk to it; "user and item biases" add to it what is usual for the
-    item and then what is usual for the user.
-
-    Examples
-    --------
-    >>> table = Observations.from_dense([[1, 0], [1, 0]])
-    >>> simple_guesses(table, np.array([0]), np.array([1]))["overall mean"]
-    array([0.5])
-    """
-    return SimpleGuesses.of(train).at(users, items)
-
-
 def _sums(rows: NDArray[Any], values: Floats, weights: Floats | None, size: int) -> Floats:
     """Return the sum of each row's values and its number of observations, weighted."""
     heavy = np.ones(len(values)) if weights is None else weights
     return np.stack([np.bincount(rows, weights=part, minlength=size) for part in (heavy * values, heavy)])
 
 
-#: Share of every forecast that is spread evenly over the scale, so that no rating is impossible. By judgement.
-FLOOR = 0.01
-#: Equal parts of [0, 1] in which forecasts are compared with what happened, as is usual.
-_BINS = 10
-# Values come through divisions; a rating on a point of the scale must not fall below it by rounding.
-_ROUNDING = 1e-9
-
-
-def shares(values: Floats, points: Floats) -> Floats:
-    """Spread values over the points of a scale: float64[n, n_points], rows sum to 1.
-
-    A value beyond an end counts there; one between two points is divided between them so that its mean is kept.
-
-    Parameters
-    ----------
-    values : float64[n]
-    points : float64[n_points]
-        Increasing, at least two.
-
-    Examples
-    --------
-    >>> shares(np.array([-0.4, 0.6, 1.0]), np.array([0.2, 0.4, 1.0])).round(3).tolist()
-    [[1.0, 0.0, 0.0], [0.0, 0.667, 0.333], [0.0, 0.0, 1.0]]
-    """
-    inside = np.clip(values, points[0], points[-1])
-    right = np.clip(np.searchsorted(points, inside), 1, len(points) - 1)
-    part = (inside - points[right - 1]) / (points[right] - points[right - 1])
-    # Snapped, so that a rating that rounding has moved off its point is on it.
-    part = np.where(part < _ROUNDING, 0.0, np.where(part > 1.0 - _ROUNDING, 1.0, part))
-    out = np.zeros((len(values), len(points)))
-    rows = np.arange(len(values))
-    out[rows, right] = part
-    out[rows, right - 1] += 1.0 - part
-    return out
-
-
-class DistributionScores:
-    """Log score and calibration summed block by block.
-
-    Parameters
-    ----------
-    points : float64[K]
-        The values of the rating scale, increasing, which the forecasts are distributions over. One hundredth of every
-        forecast is spread over them evenly.
-
-    Examples
-    --------
-    >>> scores = DistributionScores(np.array([0.0, 1.0]))
-    >>> scores.add(np.array([1.0, 0.0]), np.array([[0.2, 0.8], [0.2, 0.8]]), None)
-    >>> {name: round(score, 3) for name, score in scores.result().items()}
-    {'log_score': -0.911, 'calibration': 0.297}
-    """
-
-    def __init__(self, points: Floats) -> None:
-        self._points = points
-        self._mass = self._logs = 0.0
-        # By threshold and bin: mass, sum of forecasts, sum of outcomes.
-        self._bins = np.zeros((3, len(points) - 1, _BINS))
-
-    def add(self, values: Floats, distribution: Floats, weights: Floats | None) -> None:
-        """Take in some more entries: what was observed, and float64[n, K] what was forecast."""
-        heavy = np.ones(len(values)) if weights is None else weights
-        forecast = (1.0 - FLOOR) * distribution + FLOOR / len(self._points)
-        observed = shares(values, self._points)
-        self._mass += float(heavy.sum())
-        self._logs += float(heavy @ np.log((forecast * observed).sum(axis=1)))
-        chance = np.cumsum(forecast[:, :0:-1], axis=1)[:, ::-1]
-        for k in range(len(self._points) - 1):
-            said, came = chance[:, k], values >= self._points[k + 1] - _ROUNDING
-            which = np.minimum((said * _BINS).astype(np.int64), _BINS - 1)
-            for sums, amount in zip(self._bins, (heavy, heavy * said, heavy * came), strict=True):
-                sums[k] += np.bincount(which, weights=amount, minlength=_BINS)
-
-    def result(self) -> dict[str, float]:
-        """Return `log_score` and `calibration` of everything taken in."""
-        _, said, came = self._bins
-        off = np.abs(said - came).sum(axis=1) / self._mass
-        return {"log_score": self._logs / self._mass, "calibration": float(off.mean())}
-
-
 @kernel
-def list_scores(lists, indptr, indices, first, extra, out):
+def list_scores(lists, indptr, indices, extra, out):
     """Write recall, precision, nDCG, average precision, reciprocal rank and hit of every list to `out`.
 
     `lists`, int64[n, k], holds items, best first, and -1 where there were too few. The relevant items of every row,
-    increasing, are in `indptr` and `indices`; list 0 belongs to the row `first`. `extra` counts relevant items of a row
-    that could not be listed; they are missed. `out` is float64[n, 6], 0 where a row has nothing relevant.
+    increasing, are in `indptr` and `indices`. `extra` counts relevant items of a row that could not be listed; they are
+    missed. `out` is float64[n, 6], 0 where a row has nothing relevant.
     """
     n, k = lists.shape
     for row in range(n):
-        begin, end = indptr[first + row], indptr[first + row + 1]
-        relevant = end - begin + extra[first + row]
+        begin, end = indptr[row], indptr[row + 1]
+        relevant = end - begin + extra[row]
         hits = 0
         gain = ideal = precision = reciprocal = 0.0
         for j in range(k):
@@ -301,24 +240,16 @@ def list_scores(lists, indptr, indices, first, extra, out):
             out[row, 5] = 1.0 if hits else 0.0
 
 
-def trained_on(fitted: Trained, observations: Observations) -> NDArray[np.bool_]:
-    """Tell of every observation whether the model was fitted to its (user, item) pair."""
-    users, items = entry_rows(fitted.training, observations)
-    known = (users >= 0) & (items >= 0)
-    size = len(fitted.items)
-    trained = fitted.training.user_rows().astype(np.int64) * size + fitted.training.item_rows()
-    found: NDArray[np.bool_] = known & np.isin(users * size + items, trained)
-    return found
-
-
 def held_out(fitted: Trained, observations: Observations) -> Observations:
     """Return the observations of (user, item) pairs that the model was not fitted to."""
-    return observations.subset(~trained_on(fitted, observations))
+    users, items = entry_rows(fitted.training, observations)
+    size = len(fitted.items)
+    trained = fitted.training.user_rows().astype(np.int64) * size + fitted.training.item_rows()
+    known = (users >= 0) & (items >= 0) & np.isin(users * size + items, trained)
+    return observations.subset(~known)
 
 
 _PER_LIST = ("recall", "precision", "ndcg", "map", "mrr", "hit_rate")
-#: Scores that a share of users holds at once count so much less than scratch of the kernels; by judgement.
-_LIGHT = 16
 
 
 def ranking_scores(
@@ -328,7 +259,6 @@ def ranking_scores(
     k: int,
     likes: float,
     unknown: Unknown = "ignore",
-    n_jobs: int | None = None,
     *,
     elsewhere: Callable[[Rows], Rows | None] | None = None,
 ) -> dict[str, float]:
@@ -353,21 +283,14 @@ def ranking_scores(
     known = found < training.n_items
     # The model's order of items need not be the test's.
     order = np.lexsort((found[known], owner[known]))
-    indptr = np.concatenate(([0], np.cumsum(np.bincount(owner[known], minlength=rows.size)))).astype(np.int64)
+    indptr = ends_of(np.bincount(owner[known], minlength=rows.size))
     missed = np.bincount(owner[~known], minlength=rows.size).astype(np.int64)
-    counts, seen = item_counts(training), training.rows
+    counts = item_counts(training)
     lists = None if elsewhere is None else elsewhere(rows)
     if lists is None:
-        made = lists = np.empty((rows.size, min(k, counts.size)), dtype=np.int64)
-
-        def share(first: int, last: int) -> None:
-            mine = rows[first:last]
-            best_items(of_users(mine), mine, seen.indptr, seen.indices, counts, 0, made[first:last])
-
-        with one_blas_thread(), Threads(n_jobs) as dealer:
-            dealer.deal(share, rows.size, max(1, counts.size // _LIGHT))
+        lists = best_lists(lambda part, _: of_users(rows[part]), rows, training.rows, counts, k, 0)[0]
     by_user = np.empty((rows.size, len(_PER_LIST)))
-    list_scores(lists, indptr, found[known][order], 0, missed, by_user)
+    list_scores(lists, indptr, found[known][order], missed, by_user)
     shown = lists[lists >= 0]
     overall = {
         "coverage": np.unique(shown).size / counts.size,
@@ -377,7 +300,6 @@ def ranking_scores(
 
 
 POPULARITY = "most popular"
-_NO_AND_YES = np.array([0.0, 1.0])
 
 
 def guess_scores(train: Observations, observations: Observations) -> dict[str, dict[str, float]]:
@@ -399,31 +321,17 @@ def guess_scores(train: Observations, observations: Observations) -> dict[str, d
     guesses = SimpleGuesses.of(train)
     view, binary = test.rows, test.is_binary
     sums: dict[str, Scores] = {}
-    wholes: dict[str, DistributionScores] = {}
     for first, last in view.blocks():
         part = slice(int(view.indptr[first]), int(view.indptr[last]))
         weights = view.weights[part] if view.weights.size else None
         made = guesses.at(users[view.owners(first, last)], items[view.indices[part]])
         for name, guess in made.items():
-            sums.setdefault(name, Scores(test.scale.span, binary)).add(view.values[part], guess, weights)
+            scores = sums.setdefault(name, Scores(test.scale.span, binary, NO_AND_YES if binary else None))
+            scores.add(view.values[part], guess, weights)
             if binary:
-                whole = wholes.setdefault(name, DistributionScores(_NO_AND_YES))
-                whole.add(view.values[part], np.column_stack((1.0 - guess, guess)), weights)
+                scores.add_forecasts(view.values[part], np.column_stack((1.0 - guess, guess)), weights)
         view.forget(first, last)
-    return {name: scores.result() | (wholes[name].result() if binary else {}) for name, scores in sums.items()}
-
-
-def log_loss(values: Floats, guess: Floats, weights: Floats | None) -> float:
-    """Return the log loss of probabilities of a yes, of each of which one hundredth is spread evenly.
-
-    Examples
-    --------
-    >>> round(log_loss(np.array([1.0, 0.0]), np.array([1.0, 0.0]), None), 4)
-    0.005
-    """
-    scores = DistributionScores(_NO_AND_YES)
-    scores.add(values, np.column_stack((1.0 - guess, guess)), weights)
-    return -scores.result()["log_score"]
+    return {name: scores.result() for name, scores in sums.items()}
 
 
 def popularity_scores(train: Observations, test: Observations, k: int) -> dict[str, float]:

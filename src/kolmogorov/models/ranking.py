@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kolmogorov._support.jit import kernel
-from kolmogorov._support.threads import Threads
+from kolmogorov._support.threads import Threads, one_blas_thread
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data.view import View
 from kolmogorov.descent.fitted import Trained
-from kolmogorov.gpu.lists import Lists
+from kolmogorov.gpu.lists import Lists, lists_at_once
 
 #: An item that fewer people were observed with is not recommended, unless that leaves too little to choose from.
 ENOUGH = 5
@@ -22,8 +22,10 @@ ENOUGH = 5
 _CHOICE, _LEAST_CHOICE = 4, 40
 #: Share of the draws that a lower bound leaves below it.
 LOWER = 0.1
-#: Scores that one thread goes through before others could have begun.
-_MANY = 1 << 17
+#: Scores that one thread goes through before others could have begun, and scores held at once.
+_MANY, _ROOM = 1 << 17, 1 << 22
+#: Scores of all items, for a part of some people; with a share, what all but this share of the draws exceed.
+Said = Callable[[slice, float | None], Floats]
 
 
 def least_count(counts: NDArray[np.int64], n: int, given: int | None = None) -> int:
@@ -52,53 +54,50 @@ class Askers:
     rows: Rows
     #: What they were observed with, which is not recommended again.
     seen: View
-    #: For a part of them the probabilities of all items; with a share, what all but this share of the draws exceed.
-    said: Callable[[slice, float | None], Floats]
-    #: The lists of all at once, or None, given whose observations are left out, counts, the length and the least count.
-    elsewhere: Callable[[Rows, NDArray[np.int64], int, int], Lists | None] | None = None
-    #: Scores held at once.
-    room: int = 1 << 22
+    said: Said
+    #: Their rows in the model, where it knows them.
+    known: Rows | None = None
 
     def columns(
-        self, fitted: Trained, n: int, min_count: int | None, lower: float | None = None, *, exclude_seen: bool
+        self, fitted: Trained, n: int, min_count: int | None, lower: float | None, execution: Any, *, exclude_seen: bool
     ) -> dict[str, NDArray[Any]]:
         """Return everybody's n best items as columns: whose list, the item, its probability and so on.
 
         With `lower` lists are ordered by what all but this share of the draws exceed.
         """
-        ids = np.array(self.ids, dtype=object)
+        counts, placed = fitted.item_counts, fitted.item_known & ~fitted.item_seen
+        least = least_count(counts, n, min_count)
+        if min_count is None and placed.any():
+            # Items that attributes place count as having enough to be listed.
+            counts = np.where(placed, least, counts)
         rows = self.rows if exclude_seen else np.full_like(self.rows, self.seen.indptr.size - 1)
-        least = least_count(fitted.item_counts, n, min_count)
-        counts = fitted.item_counts if min_count is not None else _with_placed(fitted, least)
-        parts = []
-        for first, (chosen, probability, bound) in self._lists(rows, counts, n, least, lower):
-            there = chosen >= 0
-            columns = {"user": ids[first + np.nonzero(there)[0]]}
-            columns |= as_columns(fitted, chosen[there], probability[there])
-            parts.append(columns if bound is None else columns | {"lower": bound[there]})
-        return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]} if parts else {}
-
-    def _lists(
-        self, rows: Rows, counts: NDArray[np.int64], n: int, least: int, lower: float | None
-    ) -> Iterator[tuple[int, Lists]]:
-        """Yield the number of the first of some people, and their lists: so few that their scores fit into memory."""
-        found = None if self.elsewhere is None else self.elsewhere(rows, counts, n, least)
-        if found is not None:
-            yield 0, found
-            return
-        some = max(1, self.room // max(counts.size, 1))
-        for first in range(0, len(self.ids), some):
-            part = slice(first, first + some)
-            scores = [self.said(part, bound) for bound in dict.fromkeys((None, lower))]
-            chosen = best(scores[-1], rows[part], self.seen, counts, n, least)
-            shown = [np.take_along_axis(score, np.maximum(chosen, 0), axis=1) for score in scores]
-            yield first, (chosen, shown[0], shown[1] if lower is not None else None)
+        asked = (rows, self.seen, counts, n, least, lower)
+        found = None if self.known is None else lists_at_once(execution, fitted, self.known, *asked)
+        chosen, probability, bound = best_lists(self.said, *asked) if found is None else found
+        there = chosen >= 0
+        columns = {"user": np.array(self.ids, dtype=object)[np.nonzero(there)[0]]}
+        columns |= as_columns(fitted, chosen[there], probability[there])
+        return columns if bound is None else columns | {"lower": bound[there]}
 
 
-def _with_placed(fitted: Trained, least: int) -> NDArray[np.int64]:
-    """Return the observations of items; those that attributes place count as having enough to be listed."""
-    placed = fitted.item_known & ~fitted.item_seen
-    return np.where(placed, least, fitted.item_counts) if placed.any() else fitted.item_counts
+def best_lists(
+    said: Said, rows: Rows, seen: View, counts: NDArray[np.int64], n: int, least: int, lower: float | None = None
+) -> Lists:
+    """Return everybody's n best items, -1 for none, and what is said of them; `best` says which these are.
+
+    So many people are answered at a time that their scores fit into memory.
+    """
+    k, some = min(n, counts.size), max(1, _ROOM // max(counts.size, 1))
+    chosen, shown = np.full((rows.size, k), -1, dtype=np.int64), np.empty((2, rows.size, k))
+    for first in range(0, rows.size, some):
+        part = slice(first, first + some)
+        with one_blas_thread():
+            scores = [said(part, bound) for bound in dict.fromkeys((None, lower))]
+        found = best(scores[-1], rows[part], seen, counts, n, least)
+        chosen[part, : found.shape[1]] = found
+        for score, out in zip(scores, shown, strict=False):
+            out[part] = np.take_along_axis(score, np.maximum(chosen[part], 0), axis=1)
+    return chosen, shown[0], None if lower is None else shown[1]
 
 
 def best(scores: Floats, users: Rows, seen: View, counts: NDArray[np.int64], n: int, min_count: int) -> Rows:

@@ -18,7 +18,7 @@ from kolmogorov.errors import DataError, FitError, ParameterError
 from kolmogorov.interpret import Relations
 from kolmogorov.interpret.plot import calibration_bins
 from kolmogorov.models.ids import at_entries
-from kolmogorov.models.metrics import POPULARITY, decisive, evaluate, log_loss, popularity_scores, simple_guesses
+from kolmogorov.models.metrics import NO_AND_YES, POPULARITY, Scores, SimpleGuesses, decisive, popularity_scores
 from kolmogorov.report.table import label_of
 
 
@@ -95,7 +95,7 @@ def tested(model: Subject, fresh: Observations) -> Test | str:
     fitted = model.fitted_
     fresh = fresh.rescaled(fitted.scale)
     users, items = entry_rows(fitted.training, fresh)
-    guesses = {MODEL: at_entries(fitted, fresh), **simple_guesses(fitted.training, users, items)}
+    guesses = {MODEL: at_entries(fitted, fresh), **SimpleGuesses.of(fitted.training).at(users, items)}
     return Test(protocol, refitted, fitted, fresh, users, items, guesses, _lists(model, fresh) if only_yes else None)
 
 
@@ -127,8 +127,12 @@ def quality(test: Test | str) -> dict[str, Any]:
 
 def _errors(fresh: Observations, guess: Floats) -> dict[str, float]:
     """Score a guess; its log loss is that of probabilities of which a hundredth is spread evenly."""
-    found = evaluate(fresh.values, guess, fresh.weights, fresh.scale.span, fresh.is_binary)
-    return found | ({"log_loss": log_loss(fresh.values, guess, fresh.weights)} if fresh.is_binary else {})
+    if not fresh.is_binary:
+        return Scores(fresh.scale.span).add(fresh.values, guess, fresh.weights).result()
+    scores = Scores(fresh.scale.span, True, NO_AND_YES).add(fresh.values, guess, fresh.weights)
+    found = scores.add_forecasts(fresh.values, np.column_stack((1.0 - guess, guess)), fresh.weights).result()
+    del found["calibration"]
+    return found | {"log_loss": -found.pop("log_score")}
 
 
 def _verdict(scores: dict[str, dict[str, float]]) -> dict[str, Any]:

@@ -536,8 +536,7 @@ def _mean_error(make, splits):
 
 
 def _error_of_biases(train, test):
-    guess = km.metrics.simple_guesses(train, test.user_rows(), test.item_rows())["user and item biases"]
-    return km.metrics.evaluate(test.values, guess, test.weights, test.scale.span)["rmse"]
+    return km.metrics.guess_scores(train, test)["user and item biases"]["rmse"]
 
 
 def test_small_tables_are_not_left_in_a_poor_mode():
