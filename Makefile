@@ -47,7 +47,6 @@ dist: $(VENV)/dev.stamp             ## build wheel and sdist into dist/, install
 	KOLMOGOROV_DIST=dist $(BIN)/python -m pytest tests/test_distribution.py -m ''
 
 bench: $(VENV)/bench.stamp $(VENV)/kernels.stamp          ## run the benchmarks that the docs quote
-	$(BIN)/python benchmarks/spread.py
 	$(BIN)/python benchmarks/train.py
 	$(BIN)/python benchmarks/threads.py
 	$(BIN)/python benchmarks/solvers.py
@@ -55,10 +54,8 @@ bench: $(VENV)/bench.stamp $(VENV)/kernels.stamp          ## run the benchmarks 
 	$(BIN)/python benchmarks/one_model.py
 	$(BIN)/python benchmarks/coherence.py
 	$(BIN)/python benchmarks/accuracy.py
-	$(BIN)/python benchmarks/uncertainty.py
 	$(BIN)/python benchmarks/scale.py
 	$(BIN)/python benchmarks/only_yes.py
-	$(BIN)/python benchmarks/peers.py
 
 tables: $(VENV)/dev.stamp   ## put the results of benchmarks into the docs
 	$(BIN)/python benchmarks/render.py

@@ -1,476 +1,469 @@
-"""Accuracy of Kolmogorov models beside their peers: errors, seconds, peak memory, coverage of intervals.
+"""Errors of Kolmogorov models beside their peers: ratings, tables of many kinds, intervals.
 
-MovieLens 100K, random 80/20 (five seeds) and the official u1 to u5; MovieLens 1M, random 80/20 and 90/10. Every method
-runs in a process of its own, on one thread. `python benchmarks/accuracy.py PART...` runs parts in this order of naming:
-100k u 1m 1m90 choices binary time. `only=NAME` and `skip=NAME` choose methods whose names contain NAME,
-`jobs=16` runs so many processes side by side, of which the processor's seconds are counted, and `keep=FOLDER` writes
-what each run found, so that a command that was stopped goes on from there.
+    python benchmarks/accuracy.py [PART | TABLE] ... [jobs=N]
+
+Parts are 100k, u, 1m and 1m90 (MovieLens 100K, random 80/20 and the official u1 to u5; MovieLens 1M, random 80/20 and
+90/10), peers and sparse (more libraries, on MovieLens 100K and on a planted table), kinds (all tables of `planted.py`;
+each may be named instead) and intervals. Every fit has a process of its own, on one thread, in which imports and
+kernels are loaded before anything is measured; seconds are the processor's, so that `jobs=` may be as many as there are
+processors. Memory is the peak beyond what the process held before.
 
 "Beside draws" is how much larger an error is than that of our draws, with the standard error of this difference, from
-the squared errors of the same ratings. Less than two standard errors is a tie.
+the losses of the same ratings; less than two standard errors is a tie. Settings of peers were chosen on splits of seeds
+from 100 on; only the rank and kind of factorisation machines in `kinds` is the best by the test part itself. LensKit is
+in no extra, since it brings PyTorch: `pip install lenskit`.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from factorisation import blocks, predicted
-from harness import (
-    Column,
-    Table,
-    finish,
-    in_process,
-    kept,
-    machine,
-    movielens,
-    paired_error,
-    peak_memory,
-    peer,
-    ratio,
-    reliability,
-)
-from scipy.sparse import csr_matrix
+from harness import Column, Table, data_folder, finish, in_process, machine, movielens, paired_error, peak_memory, peer
+from planted import TABLES, made
+from scipy import sparse
+from threadpoolctl import threadpool_limits
 
 import kolmogorov as km
 from kolmogorov import Observations
-from kolmogorov.models.metrics import Scores, SimpleGuesses
+from kolmogorov.descent.fitted import entry_rows
+from kolmogorov.models.metrics import SimpleGuesses
 
-Result = dict[str, float]
+Split = tuple[Observations, Observations]
+#: (train, test, seed) -> predictions in rating units, and the share of test ratings that 90% intervals hold.
+Method = Callable[[Observations, Observations, int], tuple[Any, float | None]]
 COLUMNS = [
+    Column("table"),
     Column("method"),
-    Column("RMSE, stars", ".4f"),
-    Column("sd", ".4f"),
+    Column("RMSE", ".4f"),
     Column("beside draws"),
-    Column("on the p-scale", ".4f"),
-    Column("seconds", ".1f"),
+    Column("seconds", "significant"),
     Column("memory, MB", ".0f"),
     Column("90% intervals hold", ".1%"),
 ]
-BINARY = [
-    Column("method"),
-    Column("log loss", ".4f"),
-    Column("Brier score", ".4f"),
-    Column("accuracy", ".1%"),
-    Column("calibration error", ".3f"),
+KINDS = [
+    Column("table"),
+    Column("what it is"),
+    Column("biases", ".4f"),
+    Column("myfm, best rank", ".4f"),
+    Column("rank"),
+    Column("one model", ".4f"),
+    Column("with chances", ".4f"),
+    Column("draws", ".4f"),
+    Column("draws / myfm"),
+    Column("seconds: myfm, one model, draws", [".1f", ".1f", ".1f"], "{} / {} / {}"),
 ]
+LEVELS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
+COMMAND = "python benchmarks/accuracy.py"
 
 
-def main() -> None:
-    """Run the parts that were asked for."""
-    print(machine())
-    for part in [word for word in sys.argv[1:] if "=" not in word] or PARTS:
-        PARTS[part]()
+# --- methods ---------------------------------------------------------------------------------------------------------
 
 
-def random_100k() -> None:
-    """Five random splits of MovieLens 100K."""
-    ratings = movielens("ml-100k")
-    splits = [ratings.split(0.2, random_state=seed) for seed in range(5)]
-    few = [name for name in METHODS if not name.startswith("myfm") or name in FEW]
-    compare("100k", "MovieLens 100K, random 80/20", splits, few)
+def biases(train: Observations, test: Observations, seed: int) -> tuple[Any, None]:
+    return train.scale.rating(SimpleGuesses.of(train).at(*entry_rows(train, test))["user and item biases"]), None
 
 
-def random_1m() -> None:
-    """One random split of MovieLens 1M."""
-    split = movielens("ml-1m").split(0.2, random_state=0)
-    compare("1m", "MovieLens 1M, random 80/20", [split], ["user and item biases", *LARGE, *ONE, "KM, draws"])
+def one_model(**options: Any) -> Method:
+    def fitted(train: Observations, test: Observations, seed: int) -> tuple[Any, None]:
+        model = km.KolmogorovModel(random_state=seed, n_jobs=1, **options).fit(train)
+        return train.scale.rating(model.predict(test)), None
+
+    return fitted
 
 
-def ninety_1m() -> None:
-    """Three random splits of MovieLens 1M by 90/10, as papers on neural completion have it."""
-    ratings = movielens("ml-1m")
-    splits = [ratings.split(0.1, random_state=seed) for seed in range(3)]
-    compare("1m90", "MovieLens 1M, random 90/10", splits, ["user and item biases", "KM, draws"])
+def draws(**options: Any) -> Method:
+    def fitted(train: Observations, test: Observations, seed: int) -> tuple[Any, float | None]:
+        model = km.BayesianKolmogorovModel(random_state=seed, n_jobs=1, **options).fit(train)
+        held = None if train.is_binary else inside(model, test, 0.9)
+        return train.scale.rating(model.predict(test)), held
+
+    return fitted
 
 
-def official_100k() -> None:
-    """The five splits that come with MovieLens 100K."""
-    runs = runs_of("u", official(), ["user and item biases", *MACHINES, *ONE, "KM, draws"])
-    finish(compared("u", "MovieLens 100K, u1 to u5", runs), complete=_everything())
-    first = compared("u1", "MovieLens 100K, u1", {method: rows[:1] for method, rows in runs.items()})
-    first.command = "python benchmarks/accuracy.py u"
-    finish(first, complete=_everything())
+def inside(model: km.BayesianKolmogorovModel, test: Observations, level: float) -> float:
+    """Return the share of ratings in their intervals."""
+    low, high = model.predict_interval(test, level=level)
+    ratings = test.scale.rating(test.values)
+    return float(((ratings >= low - 1e-9) & (ratings <= high + 1e-9)).mean())
 
 
-def official() -> list[tuple[Observations, Observations]]:
+def myfm(rank: int, *, pattern: bool = True, ordered: bool = False) -> Method:
+    """Bayesian factorisation machines that know what draws know: ids, and with `pattern` who rated what.
+
+    A user is known by an id and by the items rated, an item by an id and by its raters, each 1 / sqrt(how many).
+    """
+    n_iter, n_kept = 500, 400
+
+    def fitted(train: Observations, test: Observations, seed: int) -> tuple[Any, None]:
+        from myfm import MyFMClassifier, MyFMOrderedProbit, MyFMRegressor, RelationBlock
+
+        cells = (np.ones(len(train)), (train.user_rows(), train.item_rows()))
+        rated = sparse.csr_matrix(cells, shape=(train.n_users, train.n_items))
+        known, asked, sizes = [], [], []
+        places = zip((train.user_rows(), train.item_rows()), entry_rows(train, test), strict=True)
+        for table, (mine, theirs) in zip((rated, rated.T.tocsr()), places, strict=True):
+            counts = np.maximum(np.asarray(table.sum(axis=1)).ravel(), 1.0)
+            blocks = [sparse.identity(table.shape[0], format="csr")]
+            if pattern:
+                blocks.append(sparse.diags(counts**-0.5) @ table)
+            sizes += [block.shape[1] for block in blocks]
+            # The last row is of those that the training part does not know.
+            side = sparse.vstack([sparse.hstack(blocks), sparse.csr_matrix((1, sum(b.shape[1] for b in blocks)))])
+            known.append(RelationBlock(mine, side.tocsr()))
+            asked.append(RelationBlock(np.where(theirs < 0, side.shape[0] - 1, theirs), side.tocsr()))
+        nothing = [sparse.csr_matrix((len(part), 0)) for part in (train, test)]
+        options = {"n_iter": n_iter, "n_kept_samples": n_kept, "group_shapes": sizes, "X_rel": known}
+        answers = train.scale.rating(train.values)
+        if train.is_binary:
+            model = MyFMClassifier(rank=rank, random_seed=seed).fit(nothing[0], train.values > 0.5, **options)
+            return model.predict_proba(nothing[1], X_rel=asked), None
+        if ordered:
+            points, codes = np.unique(answers, return_inverse=True)
+            model = MyFMOrderedProbit(rank=rank, random_seed=seed).fit(nothing[0], codes, **options)
+            return model.predict_proba(nothing[1], X_rel=asked) @ points, None
+        model = MyFMRegressor(rank=rank, random_seed=seed).fit(nothing[0], answers, **options)
+        return np.clip(model.predict(nothing[1], X_rel=asked), train.scale.minimum, train.scale.maximum), None
+
+    return fitted
+
+
+def framed(table: Observations) -> Any:
+    """Return user, item and rating as a data frame."""
+    import pandas as pd
+
+    columns = {"UserId": table.users.ids[table.user_rows()], "ItemId": table.items.ids[table.item_rows()]}
+    return pd.DataFrame(columns | {"Rating": table.scale.rating(table.values)})
+
+
+def surprise_svd(train: Observations, test: Observations, seed: int) -> tuple[Any, None]:
+    from surprise import SVD, Dataset, Reader
+
+    model = SVD(n_factors=100, n_epochs=50, lr_all=0.005, reg_all=0.08, random_state=seed)
+    model.fit(Dataset.load_from_df(framed(train), Reader(rating_scale=(1, 5))).build_full_trainset())
+    asked = framed(test)
+    return np.array([model.predict(*pair).est for pair in zip(asked["UserId"], asked["ItemId"], strict=True)]), None
+
+
+def cmfrec(train: Observations, test: Observations, seed: int) -> tuple[Any, None]:
+    from cmfrec import CMF
+
+    frame, asked = framed(train), framed(test)
+    model = CMF(k=40, lambda_=15.0, verbose=False, random_state=seed + 1).fit(frame)
+    found = model.predict(asked["UserId"], asked["ItemId"])
+    return np.clip(np.where(np.isnan(found), frame["Rating"].mean(), found), 1, 5), None
+
+
+def lenskit(train: Observations, test: Observations, seed: int) -> tuple[Any, None]:
+    import pandas as pd
+    from lenskit.als import BiasedMFScorer
+    from lenskit.data import from_interactions_df
+    from lenskit.training import TrainingOptions
+
+    columns = {"user_id": train.user_rows(), "item_id": train.item_rows(), "rating": train.scale.rating(train.values)}
+    known = from_interactions_df(pd.DataFrame(columns), users=np.arange(train.n_users), items=np.arange(train.n_items))
+    model = BiasedMFScorer(features=40, epochs=15, regularization=0.15)
+    model.train(known, TrainingOptions(rng=seed, device="cpu"))
+    # A row of zeros, which the number -1 means, stands for whom the training part does not know.
+    arrays = (model.user_embeddings, model.item_embeddings, model.bias.user_biases, model.bias.item_biases)
+    padded = [np.concatenate([each, np.zeros((1, *np.shape(each)[1:]))]) for each in map(np.asarray, arrays)]
+    u, i = entry_rows(train, test)
+    found = model.bias.global_bias + padded[2][u] + padded[3][i] + (padded[0][u] * padded[1][i]).sum(axis=1)
+    return np.clip(found, 1, 5), None
+
+
+def nmf(holes: str) -> Method:
+    """scikit-learn's NMF, whose holes hold zeros or the means of their items."""
+
+    def fitted(train: Observations, test: Observations, seed: int) -> tuple[Any, None]:
+        from sklearn.decomposition import NMF
+
+        cells = (train.values, (train.user_rows(), train.item_rows()))
+        table: Any = sparse.csr_matrix(cells, shape=(train.n_users, train.n_items))
+        if holes == "means":
+            means = (table.sum(axis=0).A1 + train.values.mean()) / (train.columns.counts + 1)
+            table = np.where(table.toarray() > 0, table.toarray(), means)
+        model = NMF(16, init="nndsvda", max_iter=200, random_state=seed)
+        left = model.fit_transform(table)
+        u, i = entry_rows(train, test)
+        found = np.where((u >= 0) & (i >= 0), (left[u] * model.components_.T[i]).sum(axis=1), train.values.mean())
+        return train.scale.rating(np.clip(found, 0.2, 1.0)), None
+
+    return fitted
+
+
+BIASES, DRAWS = "user and item biases", "`BayesianKolmogorovModel()`"
+ONE, CHANCES = "`KolmogorovModel()`", '`KolmogorovModel(psi="soft")`'
+#: What a method imports, and how it predicts.
+METHODS: dict[str, tuple[str | None, Method]] = {
+    BIASES: (None, biases),
+    "scikit-learn NMF, holes as zeros": ("sklearn.decomposition", nmf("zeros")),
+    "scikit-learn NMF, holes as item means": ("sklearn.decomposition", nmf("means")),
+    "LensKit BiasedMF": ("lenskit.als", lenskit),
+    "Surprise SVD": ("surprise", surprise_svd),
+    "cmfrec CMF": ("cmfrec", cmfrec),
+    **{f"myfm, ids only, rank {rank}": ("myfm", myfm(rank, pattern=False)) for rank in (4, 8, 16, 32)},
+    **{f"myfm, who rated what, rank {rank}": ("myfm", myfm(rank)) for rank in (4, 8, 16, 32, 64)},
+    **{f"myfm, ordered probit, rank {rank}": ("myfm", myfm(rank, ordered=True)) for rank in (4, 8, 16, 32)},
+    ONE: (None, one_model()),
+    CHANCES: (None, one_model(psi="soft")),
+    "draws with two values": (None, draws(psi="binary")),
+    "draws, one chain": (None, draws(n_chains=1)),
+    DRAWS: (None, draws()),
+}
+OURS = [ONE, CHANCES, DRAWS]
+OF_RANK_8 = ["myfm, ids only, rank 8", "myfm, who rated what, rank 8", "myfm, ordered probit, rank 8"]
+LARGER = [
+    *(f"myfm, who rated what, rank {rank}" for rank in (16, 32, 64)),
+    *(f"myfm, ordered probit, rank {rank}" for rank in (16, 32)),
+]
+PEERS = [name for name in METHODS if not name.startswith("myfm") or name in OF_RANK_8]
+
+
+@dataclass(frozen=True)
+class Run:
+    """One method on one split: the loss of every held-out cell, squared or log, seconds, MB, what intervals hold."""
+
+    losses: Any
+    seconds: float
+    memory: float
+    coverage: float
+    binary: bool
+
+    @property
+    def error(self) -> float:
+        """Root mean squared error in rating units, with yes and no the log loss."""
+        return float(self.losses.mean()) if self.binary else float(np.sqrt(self.losses.mean()))
+
+
+def run(method: str, train: Observations, test: Observations, seed: int) -> Run:
+    module, work = METHODS[method]
+    for name in ("pandas", module):
+        if name is not None:
+            import_module(name)
+    km.BayesianKolmogorovModel(2, n_chains=1, burn_in=1, n_samples=1, n_jobs=1).fit(km.datasets.load("zoo"))
+    with threadpool_limits(1):
+        before, began = peak_memory(), time.process_time()
+        found, coverage = work(train, test, seed)
+        seconds, memory = time.process_time() - began, peak_memory() - before
+    if train.is_binary:
+        chance = np.clip(found, 1e-3, 1.0 - 1e-3)
+        losses = -np.log(np.where(test.values > 0.5, chance, 1.0 - chance))
+    else:
+        losses = (found - test.scale.rating(test.values)) ** 2
+    return Run(losses, seconds, memory, np.nan if coverage is None else coverage, train.is_binary)
+
+
+def runs_of(splits: list[Split], methods: list[str], jobs: int) -> dict[str, list[Run]]:
+    """Run every method whose package is there on every split."""
+    present = [name for name in METHODS if name in methods and ((module := METHODS[name][0]) is None or there(module))]
+    # The longest first, so that none is left alone at the end.
+    tasks = [(method, *split, seed) for method in reversed(present) for seed, split in enumerate(splits)]
+    with ThreadPoolExecutor(jobs) as pool:
+        found = list(pool.map(lambda task: in_process(run, *task), tasks))
+    return {name: [one for one, task in zip(found, tasks, strict=True) if task[0] == name] for name in present}
+
+
+def there(module: str) -> bool:
+    package = module.partition(".")[0]
+    return peer(package, None if package == "lenskit" else "bench")
+
+
+def mean(runs: list[Run], name: str) -> float:
+    return float(np.mean([getattr(run, name) for run in runs]))
+
+
+def relative_error(runs: list[Run], others: list[Run]) -> float:
+    """Return the standard error of a ratio of mean errors, from the losses of the same cells."""
+    spread = [
+        paired_error(one.losses, other.losses) / other.losses.mean() / (1 if one.binary else 2)
+        for one, other in zip(runs, others, strict=True)
+    ]
+    return float(np.sqrt(np.square(spread).sum())) / len(runs)
+
+
+def tie(difference: float, error: float) -> str:
+    return ", a tie" if abs(difference) < 2 * error else ""
+
+
+# --- MovieLens, and more peers ---------------------------------------------------------------------------------------
+
+
+def official() -> list[Split]:
     """Return the splits that come with MovieLens 100K."""
-    import os
-
     movielens("ml-100k")
-    folder = Path(os.environ["KOLMOGOROV_DATA"]) / "ml-100k"
+    folder = data_folder() / "ml-100k"
     return [
         tuple(km.read_ratings(folder / f"u{k}.{part}", maximum=5) for part in ("base", "test"))  # type: ignore[misc]
         for k in range(1, 6)
     ]
 
 
-# --- methods: (train, test, seed) -> predictions in stars, and the share that 90% intervals hold -----------------
+def random(name: str, share: float, seeds: int) -> Callable[[], list[Split]]:
+    return lambda: [movielens(name).split(share, random_state=seed) for seed in range(seeds)]
 
 
-def biases(train: Observations, test: Observations, seed: int) -> tuple[Any, float | None]:
-    users, items = train.users.translate(test.users), train.items.translate(test.items)
-    guesses = SimpleGuesses.of(train).at(users[test.user_rows()], items[test.item_rows()])
-    return 5 * guesses["user and item biases"], None
-
-
-def point(train: Observations, test: Observations, seed: int) -> tuple[Any, float | None]:
-    return 5 * km.KolmogorovModel(random_state=seed, n_jobs=1).fit(train).predict(test), None
-
-
-def chances(train: Observations, test: Observations, seed: int) -> tuple[Any, float | None]:
-    model = km.KolmogorovModel(psi="soft", random_state=seed, n_jobs=1)
-    return 5 * model.fit(train).predict(test), None
-
-
-def two_valued(train: Observations, test: Observations, seed: int) -> tuple[Any, float | None]:
-    return _drawn(km.BayesianKolmogorovModel(psi="binary", random_state=seed, n_jobs=1), train, test)
-
-
-def draws(train: Observations, test: Observations, seed: int) -> tuple[Any, float | None]:
-    return _drawn(km.BayesianKolmogorovModel(random_state=seed, n_jobs=1), train, test)
-
-
-def one_chain(train: Observations, test: Observations, seed: int) -> tuple[Any, float | None]:
-    return _drawn(km.BayesianKolmogorovModel(n_chains=1, random_state=seed, n_jobs=1), train, test)
-
-
-def _drawn(model: Any, train: Observations, test: Observations) -> tuple[Any, float | None]:
-    low, high = model.fit(train).predict_interval(test, level=0.9)
-    stars = 5 * test.values
-    return 5 * model.predict(test), float(((stars >= low - 1e-9) & (stars <= high + 1e-9)).mean())
-
-
-def surprise_svd(train: Observations, test: Observations, seed: int) -> tuple[Any, float | None]:
-    from surprise import SVD
-
-    return _surprise(SVD(n_factors=100, n_epochs=50, lr_all=0.005, reg_all=0.08, random_state=seed), train, test), None
-
-
-def _surprise(algorithm: Any, train: Observations, test: Observations) -> Any:
-    import pandas as pd
-    from surprise import Dataset, Reader
-
-    frame = pd.DataFrame(
-        {
-            "user": train.users.ids[train.user_rows()],
-            "item": train.items.ids[train.item_rows()],
-            "stars": 5 * train.values,
-        }
-    )
-    algorithm.fit(Dataset.load_from_df(frame, Reader(rating_scale=(1, 5))).build_full_trainset())
-    pairs = zip(test.users.ids[test.user_rows()], test.items.ids[test.item_rows()], strict=True)
-    return np.array([algorithm.predict(user, item).est for user, item in pairs])
-
-
-def cmfrec(train: Observations, test: Observations, seed: int) -> tuple[Any, float | None]:
-    import pandas as pd
-    from cmfrec import CMF
-
-    frame = pd.DataFrame(
-        {
-            "UserId": train.users.ids[train.user_rows()],
-            "ItemId": train.items.ids[train.item_rows()],
-            "Rating": 5 * train.values,
-        }
-    )
-    model = CMF(k=40, lambda_=15.0, verbose=False, random_state=seed + 1).fit(frame)
-    found = model.predict(test.users.ids[test.user_rows()], test.items.ids[test.item_rows()])
-    return np.clip(np.where(np.isnan(found), 5 * train.values.mean(), found), 1, 5), None
-
-
-def myfm(
-    rank: int, *, pattern: bool = True, ordered: bool = False
-) -> Callable[[Observations, Observations, int], tuple[Any, float | None]]:
-    def fitted(train: Observations, test: Observations, seed: int) -> tuple[Any, float | None]:
-        return predicted(train, test, rank, seed, pattern=pattern, ordered=ordered), None
-
-    return fitted
-
-
-METHODS: dict[str, Callable[[Observations, Observations, int], tuple[Any, float | None]]] = {
-    "user and item biases": biases,
-    "Surprise SVD": surprise_svd,
-    "cmfrec": cmfrec,
-    "myfm, ids only, rank 8": myfm(8, pattern=False),
-    **{f"myfm, who rated what, rank {rank}": myfm(rank) for rank in (8, 16, 32, 64)},
-    **{f"myfm, ordered probit, rank {rank}": myfm(rank, ordered=True) for rank in (8, 16, 32)},
-    "KM, one model": point,
-    "KM, one model with chances": chances,
-    "KM, draws with two values": two_valued,
-    "KM, draws, one chain": one_chain,
-    "KM, draws": draws,
+#: Which table a part is saved in, how it is called there, its splits, and the methods.
+PARTS: dict[str, tuple[str, str, Callable[[], list[Split]], list[str]]] = {
+    "100k": (
+        "accuracy",
+        "MovieLens 100K, 80/20",
+        random("ml-100k", 0.2, 5),
+        [name for name in PEERS if "NMF" not in name and "LensKit" not in name] + ["myfm, who rated what, rank 16"],
+    ),
+    "u": ("accuracy", "u1 to u5", official, [BIASES, *OF_RANK_8, *LARGER, *OURS]),
+    "1m": (
+        "accuracy",
+        "MovieLens 1M, 80/20",
+        random("ml-1m", 0.2, 1),
+        [BIASES, "myfm, who rated what, rank 16", "myfm, who rated what, rank 32", *OURS],
+    ),
+    "1m90": ("accuracy", "MovieLens 1M, 90/10", random("ml-1m", 0.1, 3), [BIASES, DRAWS]),
+    "peers": ("peers", "MovieLens 100K", random("ml-100k", 0.2, 2), PEERS),
+    # The full table of item means would have 160 million cells.
+    "sparse": (
+        "peers",
+        "planted, 6 ratings a user",
+        lambda: [made("books", 0).split(0.2, random_state=0)],
+        [name for name in PEERS if "item means" not in name],
+    ),
 }
-
-
-ONE = ["KM, one model", "KM, one model with chances"]
-MACHINES = [name for name in METHODS if name.startswith("myfm")]
-#: Those of them that are best on u1 to u5.
-FEW = [
-    "myfm, ids only, rank 8", "myfm, who rated what, rank 8", "myfm, who rated what, rank 16",
-    "myfm, ordered probit, rank 8",
-]  # fmt: skip
-LARGE = ["myfm, who rated what, rank 16", "myfm, who rated what, rank 32"]
-
-
-def _needs(method: str) -> str | None:
-    """Return the package that a peer needs."""
-    return next((name for name in ("surprise", "cmfrec", "myfm") if method.lower().startswith(name)), None)
-
-
-@dataclass(frozen=True)
-class Run:
-    """One method on one split."""
-
-    squares: Any
-    seconds: float
-    memory: float
-    coverage: float
-
-    @property
-    def error(self) -> float:
-        """Root mean squared error, stars."""
-        return float(np.sqrt(self.squares.mean()))
-
-
-def _run(method: str, train: Observations, test: Observations, seed: int) -> Run:
-    before = peak_memory()
-    began = time.process_time()
-    predictions, coverage = METHODS[method](train, test, seed)
-    seconds = time.process_time() - began
-    memory = peak_memory() - before
-    return Run((predictions - 5 * test.values) ** 2, seconds, memory, np.nan if coverage is None else coverage)
-
-
-def beside(runs: list[Run], draws: list[Run]) -> str:
-    """Say how much larger the error is, and the standard error of that, from the same ratings of every split."""
-    apart = [run.error - ours.error for run, ours in zip(runs, draws, strict=True)]
-    spread = [
-        paired_error(run.squares, ours.squares) / (run.error + ours.error)
-        for run, ours in zip(runs, draws, strict=True)
-    ]
-    difference, error = float(np.mean(apart)), float(np.sqrt(np.square(spread).sum())) / len(runs)
-    return f"{difference:+.4f} ± {error:.4f}" + (", a tie" if abs(difference) < 2 * error else "")
-
-
-def _jobs() -> int:
-    return int((_chosen("jobs") or ["1"])[0])
-
-
-def _wanted(method: str) -> bool:
-    only, skip = _chosen("only"), _chosen("skip")
-    return (not only or any(name in method for name in only)) and not any(name in method for name in skip)
-
-
-def _chosen(word: str) -> list[str]:
-    return [given[5:] for given in sys.argv if given.startswith(f"{word}=")]
-
-
-def compare(part: str, title: str, splits: list[tuple[Observations, Observations]], chosen: list[str]) -> None:
-    """Save a table with one row per method."""
-    table = compared(part, title, runs_of(part, splits, chosen))
-    finish(table, complete=_everything())
-    if part == "100k":
-        finish(opening(table), complete=_everything())
-
-
-def runs_of(part: str, splits: list[tuple[Observations, Observations]], chosen: list[str]) -> dict[str, list[Run]]:
-    """Run every method on every split."""
-    methods = [m for m in chosen if _wanted(m) and (_needs(m) is None or peer(_needs(m) or ""))]
-    # The longest first, so that none is left alone at the end.
-    tasks = [(method, *split, seed) for method in reversed(methods) for seed, split in enumerate(splits)]
-    folder = Path(_chosen("keep")[0]) if _chosen("keep") else None
-
-    def one_task(task: tuple[Any, ...]) -> Run:
-        words = part, task[0], task[3]
-        return kept(Run, folder, words, lambda: in_process(_run, *task))  # type: ignore[no-any-return]
-
-    with ThreadPoolExecutor(_jobs()) as pool:
-        found = dict(zip([(task[0], task[3]) for task in tasks], pool.map(one_task, tasks), strict=True))
-    return {method: [found[method, seed] for seed in range(len(splits))] for method in methods}
-
-
-def compared(part: str, title: str, runs: dict[str, list[Run]]) -> Table:
-    """Return a table with one row per method."""
-    number = len(next(iter(runs.values())))
-    words = f"{title}; {f'mean and standard deviation over {number}; ' if number > 1 else ''}one thread for each method"
-    table = Table(f"accuracy-{part}", words, f"python benchmarks/accuracy.py {part}", COLUMNS)
-    for method, rows in runs.items():
-        errors = [row.error for row in rows]
-        spread = float(np.std(errors, ddof=1)) if len(errors) > 1 else None
-        apart = beside(rows, runs["KM, draws"]) if method != "KM, draws" and "KM, draws" in runs else None
-        seconds, memory = (float(np.mean([getattr(row, name) for row in rows])) for name in ("seconds", "memory"))
-        held = float(np.mean([row.coverage for row in rows]))
-        coverage = None if np.isnan(held) else held
-        table.add(method, np.mean(errors), spread, apart, np.mean(errors) / 5, seconds, memory, coverage)
-    return table
-
-
-def _everything() -> bool:
-    return not _chosen("only") + _chosen("skip")
-
-
-def opening(table: Table) -> Table:
-    """Return what the README shows of a table."""
-    columns = [
-        Column("MovieLens 100K, random 80/20"),
-        Column("RMSE, stars", ".3f"),
-        Column("beside draws"),
-        Column("seconds, one thread", ".1f"),
-    ]
-    short = Table("readme", table.title, table.command, [*columns, Column("what you get")])
-    for method, words in OPENING.items():
-        row = next((row for row in table.rows if row[0] == method), None)
-        if row is not None:
-            short.add(words[0], row[1], row[3], row[5], words[1])
-    return short
-
-
 #: Methods that the README shows: how it names them, and what they leave behind.
 OPENING = {
-    "user and item biases": ("user and item biases", "two numbers a rating"),
+    BIASES: ("user and item biases", "two numbers a rating"),
     "Surprise SVD": ("Surprise, SVD", "factors"),
-    "cmfrec": ("cmfrec", "factors"),
+    "cmfrec CMF": ("cmfrec", "factors"),
     "myfm, who rated what, rank 8": ("myfm, with who rated what", "factors, an average of 400 draws"),
-    "KM, one model": ("`KolmogorovModel()`", "16 events, each item happens in some of them"),
-    "KM, one model with chances": ('`KolmogorovModel(psi="soft")`', "16 events, a chance for each item"),
-    "KM, draws": ("`BayesianKolmogorovModel()`", "an average of draws: intervals, and one model to read"),
+    ONE: (ONE, "16 events, each item happens in some of them"),
+    CHANCES: (CHANCES, "16 events, a chance for each item"),
+    DRAWS: (DRAWS, "an average of draws: intervals, and one model to read"),
 }
 
 
-def each(work: Callable[..., Any], tasks: list[tuple[Any, ...]]) -> list[Any]:
-    """Call for each task, every one in a process of its own, as many side by side as `jobs=` says."""
-    with ThreadPoolExecutor(_jobs()) as pool:
-        return list(pool.map(lambda task: in_process(work, *task), tasks))
+def compare(part: str, jobs: int) -> None:
+    """Save the rows of a part, and of MovieLens 100K what the README shows."""
+    name, words, splits, methods = PARTS[part]
+    table = Table(name, "Errors in rating units, means over splits; one thread", f"{COMMAND} {part}", COLUMNS)
+    runs = runs_of(splits(), methods, jobs)
+    for method, found in runs.items():
+        apart = None
+        if method != DRAWS:
+            difference = mean(found, "error") - mean(runs[DRAWS], "error")
+            error = relative_error(found, runs[DRAWS]) * mean(found, "error")
+            apart = f"{difference:+.4f} ± {error:.4f}{tie(difference, error)}"
+        held = mean(found, "coverage")
+        figures = (mean(found, "error"), apart, mean(found, "seconds"), mean(found, "memory"))
+        table.add(words, method, *figures, None if np.isnan(held) else held)
+    if part == "100k":
+        columns = [Column("MovieLens 100K, random 80/20"), Column("RMSE, stars", ".3f"), Column("beside draws")]
+        columns += [Column("seconds, one thread", ".1f"), Column("what you get")]
+        short = Table("readme", table.title, table.command, columns)
+        rows = {row[1]: row for row in table.rows}
+        for method, (shown, leaves) in OPENING.items():
+            if method in rows:
+                short.add(shown, *rows[method][2:5], leaves)
+        finish(short)
+    table.command = f"{COMMAND} {' '.join(key for key, value in PARTS.items() if value[0] == name)}"
+    finish(table, parts=True)
 
 
-#: What is changed from the defaults of draws, to see what each is worth.
-CHOICES: dict[str, dict[str, Any]] = {
-    "as it is": {},
-    "two values": {"psi": "binary", "n_events": 24},
-    "without features of the pattern": {"n_features": 0},
-    "10 features of the pattern": {"n_features": 10},
-    "8 events": {"n_events": 8},
-    "16 events": {"n_events": 16},
-    "24 events": {"n_events": 24},
-    "one chain": {"n_chains": 1},
-    "half the burn-in": {"burn_in": 50},
-}
+# --- tables of many kinds --------------------------------------------------------------------------------------------
+
+#: Those whose test has a few thousand cells at most: means over three seeds.
+SMALL = ("zoo", "parties", "blocs", "probit", "hundred", "sixes", "types")
+#: Tables with few values but more than yes and no, of which there is an ordered probit model.
+ORDERED = ("books", "tweets", "survey", "votes", "clusters", "noise", "three", "small", "assembly")
+#: Nearly full ones, which bear high ranks.
+DENSE = ("survey", "digits", "assembly", "assembly, yes/no")
 
 
-def compare_choices() -> None:
-    """What the choices behind draws are worth, on a split that no other table reports."""
-    columns = [Column("draws"), Column("RMSE, stars", ".4f"), Column("seconds", ".1f")]
-    title = "MovieLens 100K, random 80/20, one split; 4 chains where nothing else is said; one thread"
-    table = Table("accuracy-choices", title, "python benchmarks/accuracy.py choices", columns)
-    train, test = movielens("ml-100k").split(0.2, random_state=100)
-    for words, found in zip(CHOICES, each(_choice, [(words, train, test) for words in CHOICES]), strict=True):
-        table.add(words, *found)
+def suits(machine: str, name: str) -> bool:
+    """Whether a factorisation machine is tried on a table."""
+    rank = int(machine.split()[-1])
+    if "probit" in machine:
+        return name in ORDERED and rank in (4, 16)
+    return rank < 32 or (rank == 32 and name in DENSE)
+
+
+def compare_kinds(names: list[str], jobs: int) -> None:
+    """Save a row for each table; of factorisation machines the one that is best on the test part."""
+    title = "RMSE in rating units, with yes/no log loss; random 80/20; seconds of a processor, one thread"
+    table = Table("kinds", title, f"{COMMAND} kinds", KINDS)
+    for name in names:
+        splits = [made(name, seed).split(0.2, random_state=seed) for seed in range(3 if name in SMALL else 1)]
+        machines = [method for method in METHODS if method.startswith("myfm") and suits(method, name)]
+        runs = runs_of(splits, [BIASES, *machines, *OURS], jobs)
+        best = min((method for method in machines if method in runs), key=lambda m: mean(runs[m], "error"), default=ONE)
+        theirs, ours = runs[best], runs[DRAWS]
+        ratio, error = mean(ours, "error") / mean(theirs, "error"), relative_error(ours, theirs)
+        rank = ", ".join(reversed(best.replace("rank ", "").split(", ")[1:])).removesuffix(", ids only")
+        errors = {method: mean(found, "error") for method, found in runs.items()}
+        seconds = [mean(runs[method], "seconds") for method in (best, ONE, DRAWS)]
+        table.add(name, TABLES[name][0], errors[BIASES], errors[best], rank, *(errors[method] for method in OURS),
+                  f"{ratio:.3f} ± {error:.3f}{tie(ratio - 1.0, error)}", seconds)  # fmt: skip
+    finish(table, parts=True)
+
+
+# --- intervals -------------------------------------------------------------------------------------------------------
+
+
+def intervals() -> None:
+    """Save how many held-out ratings of MovieLens 100K intervals hold, and draw some of them."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    train, test = movielens("ml-100k").split(test_size=0.2, random_state=0)
+    model = km.BayesianKolmogorovModel(random_state=0).fit(train)
+    columns = [Column("level", ".2f"), Column("share inside", ".3f")]
+    title = f"Coverage of {len(test)} held-out ratings"
+    table = Table("coverage", title, f"{COMMAND} intervals", columns, transposed=True)
+    for level in LEVELS:
+        table.add(level, inside(model, test, level))
     finish(table)
+    stars, predicted = test.scale.rating(test.values), test.scale.rating(model.predict(test))
+    low, high = model.predict_interval(test)
+    some = np.random.default_rng(0).choice(len(test), 40, replace=False)
+    some = some[np.argsort(predicted[some])]
+    groups = np.array_split(np.argsort(predicted, kind="stable"), 12)
+    figure, (left, middle, right) = plt.subplots(1, 3, figsize=(13, 4), layout="constrained")
+    left.vlines(np.arange(40), low[some], high[some], color="0.7", linewidth=4, label="90% interval")
+    left.plot(np.arange(40), predicted[some], "o", markersize=4, label="prediction")
+    left.plot(np.arange(40), stars[some], "x", color="tab:red", label="rating")
+    left.set(title="Forty held-out ratings", xlabel="sorted by prediction", ylabel="stars")
+    left.legend(fontsize=8)
+    middle.plot(LEVELS, LEVELS, "--", color="0.6")
+    middle.plot(LEVELS, [row[1] for row in table.rows], "o-")
+    middle.set(title="Coverage of held-out ratings", xlabel="level", ylabel="share inside")
+    right.plot([1.5, 5], [1.5, 5], "--", color="0.6")
+    right.plot([predicted[group].mean() for group in groups], [stars[group].mean() for group in groups], "o-")
+    right.set(title="Calibration, twelve equal groups", xlabel="mean prediction, stars", ylabel="mean rating")
+    figure.savefig(Path(__file__).resolve().parents[1] / "docs" / "measured" / "intervals.png", dpi=110)
 
 
-def _choice(words: str, train: Observations, test: Observations) -> tuple[float, float]:
-    began = time.perf_counter()
-    options = {"n_chains": 4, **CHOICES[words]}
-    model = km.BayesianKolmogorovModel(random_state=0, n_jobs=1, **options).fit(train)
-    seconds = time.perf_counter() - began
-    return model.evaluate(test)["rmse_rating"], seconds
+def main() -> None:
+    """Run what was asked for, or all of it."""
+    print(machine())
+    os.environ.setdefault("TQDM_DISABLE", "1")  # myfm's progress
+    words = [word for word in sys.argv[1:] if "=" not in word] or [*PARTS, "kinds", "intervals"]
+    jobs = next((int(word[5:]) for word in sys.argv[1:] if word.startswith("jobs=")), 1)
+    for word in words:
+        if word in PARTS:
+            compare(word, jobs)
+    if names := list(TABLES) if "kinds" in words else [word for word in words if word in TABLES]:
+        compare_kinds(names, jobs)
+    if "intervals" in words:
+        intervals()
 
-
-def compare_binary() -> None:
-    """Make tables of log loss and Brier score on 0/1 data."""
-    zoo = km.datasets.load("zoo")
-    digits = km.datasets.load("digits")
-    half = Observations.from_arrays(digits.user_rows(), digits.item_rows(), (digits.values >= 0.5).astype(float))
-    for name, words, data in (("zoo", "Zoo", zoo), ("digits", "Digits, ink at half", half)):
-        title = f"{words}, random 80/20, mean over 3 seeds"
-        table = Table(f"accuracy-{name}", title, "python benchmarks/accuracy.py binary", BINARY)
-        found: dict[str, list[Result]] = {}
-        for seed in range(3):
-            train, test = data.split(0.2, random_state=seed)
-            for method, scores in binary_scores(train, test, seed).items():
-                found.setdefault(method, []).append(scores)
-        for method, rows in found.items():
-            mean = {key: np.mean([row[key] for row in rows]) for key in rows[0]}
-            table.add(method, mean["log_loss"], mean["brier"], mean["accuracy"], mean["calibration"])
-        finish(table)
-
-
-def binary_scores(train: Observations, test: Observations, seed: int) -> dict[str, Result]:
-    def scores(predictions: Any) -> Result:
-        safe = np.clip(predictions, 1e-3, 1 - 1e-3)
-        points = reliability(test.values, safe)
-        apart = float(np.abs(points[:, 0] - points[:, 1]).mean())
-        return Scores(1.0, True).add(test.values, safe).result() | {"calibration": apart}
-
-    found = {}
-    guesses = SimpleGuesses.of(train).at(test.user_rows(), test.item_rows())
-    found["item rates"] = scores(guesses["item means"])
-    found["restricted Boltzmann machine"] = scores(boltzmann(train, test, seed))
-    found["KM, one model"] = scores(km.KolmogorovModel(random_state=seed).fit(train).predict(test))
-    one = km.KolmogorovModel(psi="soft", random_state=seed)
-    found["KM, one model with chances"] = scores(one.fit(train).predict(test))
-    two = km.BayesianKolmogorovModel(16 if train.n_users > 500 else 8, psi="binary", random_state=seed)
-    found["KM, draws with two values"] = scores(two.fit(train).predict(test))
-    for likelihood in ("gaussian", "bernoulli"):
-        model = km.BayesianKolmogorovModel(likelihood=likelihood, random_state=seed).fit(train)  # type: ignore[arg-type]
-        found[f"KM, draws, {likelihood}"] = scores(model.predict(test))
-    return found
-
-
-def boltzmann(train: Observations, test: Observations, seed: int) -> Any:
-    """Fill holes with item rates, fit scikit-learn's machine, and read the visible units' probabilities."""
-    from scipy.special import expit
-    from sklearn.neural_network import BernoulliRBM
-
-    sums = np.bincount(train.item_rows(), weights=train.values, minlength=train.n_items)
-    rates = sums / np.maximum(train.columns.counts, 1)
-    table = np.tile(rates, (train.n_users, 1))
-    table[train.user_rows(), train.item_rows()] = train.values
-    machine = BernoulliRBM(n_components=64, learning_rate=0.05, n_iter=60, random_state=seed).fit(table)
-    hidden = machine.transform(table)
-    visible = expit(hidden @ machine.components_ + machine.intercept_visible_)
-    return visible[test.user_rows(), test.item_rows()]
-
-
-def compare_time() -> None:
-    """Print the seconds of 200 sweeps of one chain and of 200 iterations of myfm, in one process."""
-    if not peer("myfm"):
-        return
-    from myfm import MyFMRegressor
-
-    train, test = movielens("ml-100k").split(0.2, random_state=0)
-    known, _, sizes = blocks(train, test, pattern=True)
-    nothing, answers = csr_matrix((len(train), 0)), train.scale.rating(train.values)
-    settings: dict[str, Any] = {"n_chains": 1, "n_samples": 25, "random_state": 0}
-    km.BayesianKolmogorovModel(8, **settings, burn_in=1).fit(train)
-    print(
-        "\n200 sweeps of one chain with 8 events, and 200 iterations of myfm at rank 8, MovieLens 100K; median of 3\n"
-    )
-    ours, theirs, times = ratio(
-        lambda: km.BayesianKolmogorovModel(8, **settings, burn_in=100).fit(train),
-        lambda: MyFMRegressor(rank=8, random_seed=0).fit(
-            nothing, answers, X_rel=known, n_iter=200, n_kept_samples=180, group_shapes=sizes
-        ),
-    )
-    print(f"kolmogorov {ours.median:.2f} s, myfm {theirs.median:.2f} s: {times:.2f} times")
-
-
-PARTS: dict[str, Callable[[], None]] = {
-    "100k": random_100k,
-    "u": official_100k,
-    "1m": random_1m,
-    "1m90": ninety_1m,
-    "choices": compare_choices,
-    "binary": compare_binary,
-    "time": compare_time,
-}
 
 if __name__ == "__main__":
     main()

@@ -6,40 +6,21 @@ import datetime
 import multiprocessing
 import os
 import platform
-import statistics
 import sys
-import time
-from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass
+from collections.abc import Callable
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from tables import Column, Table
+from tables import RESULTS, Table
+from tables import Column as Column
 
 from kolmogorov import Observations, __version__, datasets
 from kolmogorov._support.threads import usable_cpus
 from kolmogorov.errors import DataError
 
-__all__ = [
-    "Column",
-    "Table",
-    "Timing",
-    "data_folder",
-    "environment",
-    "finish",
-    "in_process",
-    "machine",
-    "movielens",
-    "paired_error",
-    "peak_memory",
-    "peer",
-    "ratio",
-    "reliability",
-    "timed",
-]
 _ABSENT: dict[str, str] = {}
 
 
@@ -87,47 +68,7 @@ def machine() -> str:
     )
 
 
-# --- time and memory -------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Timing:
-    """Seconds of every repetition, and what the work returned last."""
-
-    seconds: tuple[float, ...]
-    result: Any
-
-    @property
-    def median(self) -> float:
-        """The middle one."""
-        return statistics.median(self.seconds)
-
-    @property
-    def best(self) -> float:
-        """The shortest, which other work on the machine disturbed least."""
-        return min(self.seconds)
-
-
-def timed(work: Callable[[], Any], repeats: int = 3, warm_up: Callable[[], Any] | None = None) -> Timing:
-    """Time some repetitions of `work`, after a call of `warm_up` (imports, compilation) that is not timed."""
-    if warm_up is not None:
-        warm_up()
-    seconds, result = [], None
-    for _ in range(repeats):
-        began = time.perf_counter()
-        result = work()
-        seconds.append(time.perf_counter() - began)
-    return Timing(tuple(seconds), result)
-
-
-def ratio(work: Callable[[], Any], other: Callable[[], Any], repeats: int = 3) -> tuple[Timing, Timing, float]:
-    """Time two things in turns, so that both meet the same machine; the ratio is that of their medians."""
-    ours, theirs = [], []
-    for _ in range(repeats):
-        ours.append(timed(work, 1))
-        theirs.append(timed(other, 1))
-    first, second = (Timing(tuple(timing.best for timing in timings), timings[-1].result) for timings in (ours, theirs))
-    return first, second, first.median / second.median
+# --- memory and processes --------------------------------------------------------------------------------------------
 
 
 def peak_memory(process: str = "self") -> float:
@@ -151,20 +92,6 @@ def in_process(work: Callable[..., Any], *args: Any) -> Any:
         process.join()
 
 
-def kept(kind: type[Any], folder: Path | None, words: tuple[Any, ...], work: Callable[[], Any]) -> Any:
-    """Return the numbers that some work found before, from a folder of such files, or do it and keep them."""
-    if folder is None:
-        return work()
-    folder.mkdir(parents=True, exist_ok=True)
-    file = folder / f"{' - '.join(map(str, words)).replace('/', ' ')}.npz"
-    if not file.exists():
-        with open(file.with_suffix(".part"), "wb") as unfinished:
-            np.savez(unfinished, **asdict(work()))
-        file.with_suffix(".part").replace(file)
-    with np.load(file) as found:
-        return kind(**{name: found[name] if found[name].ndim else found[name].item() for name in found})
-
-
 def _child(work: Callable[..., Any], args: tuple[Any, ...], pipe: Any) -> None:
     pipe.send(work(*args))
 
@@ -185,8 +112,11 @@ def peer(module: str, extra: str | None = "bench") -> bool:
     return False
 
 
-def finish(*tables: Table, complete: bool = True) -> None:
-    """Write tables to benchmarks/results; not where rows were left out, which documents would then lose."""
+def finish(*tables: Table, complete: bool = True, parts: bool = False) -> None:
+    """Write tables to benchmarks/results; not where rows were left out, which documents would then lose.
+
+    With `parts` the first column names what may be run apart: rows of others stay as they were stored.
+    """
     for table in tables:
         if not complete or _ABSENT or not table.rows:
             why = f"without {', '.join(_ABSENT)}" if _ABSENT else "a part of it was run"
@@ -194,14 +124,26 @@ def finish(*tables: Table, complete: bool = True) -> None:
             continue
         table.date = datetime.datetime.now(tz=datetime.UTC).date().isoformat()
         table.environment, table.transcribed = environment(), False
+        if parts:
+            beside_stored(table)
         print(f"{table.name} is saved; `python benchmarks/render.py` shows it in the documents.")
         table.write()
 
 
-def reliability(values: Any, predictions: Any, groups: int = 10) -> Any:
-    """Return mean prediction and share of yes for groups of equal size, sorted by prediction."""
-    parts: Iterable[Any] = np.array_split(np.argsort(predictions, kind="stable"), groups)
-    return np.array([(predictions[part].mean(), values[part].mean()) for part in parts])
+def beside_stored(table: Table) -> None:
+    """Give a table the stored rows of other parts; the environment then says which part was run when and where."""
+    new = dict.fromkeys(row[0] for row in table.rows)
+    rows, runs = [], {}
+    if (RESULTS / f"{table.name}.json").exists():
+        stored = Table.read(table.name)
+        rows, runs = stored.rows, stored.environment or {}
+    order = dict.fromkeys(row[0] for row in [*rows, *table.rows])
+    known = [row for row in rows if row[0] not in new] + table.rows
+    table.rows = [row for part in order for row in known if row[0] == part]
+    runs = {words: [part for part in parts if part not in new] for words, parts in runs.items()}
+    words = f"{table.date}, {machine()}"
+    runs[words] = [*runs.get(words, []), *new]
+    table.environment = {words: parts for words, parts in runs.items() if parts}
 
 
 def paired_error(losses: Any, others: Any) -> float:

@@ -51,7 +51,8 @@ _USUAL_STEP, _FINEST_STEP, _COARSEST_STEP = 0.2, 0.15, 0.25
 _LOOK = 1 << 20
 #: Levels of ratings that are hidden behind yes and no, which nothing bounds: as many as a file holds. By judgement.
 _HIDDEN = np.arange(-29, 34) / 4.0
-#: How far levels lie at least beyond either end of the scale, in scales; `benchmarks/accuracy.py choices` tries less.
+#: How far levels lie at least beyond either end of the scale, in scales. With none beyond draws of MovieLens 100K are
+#: worse by 0.010 stars, with two steps of the ratings by 0.002.
 _BEYOND = 1.0
 #: And from the mean: so many deviations of levels whose averages over events are as far apart as ratings are.
 #: By judgement.
@@ -122,8 +123,8 @@ def suited(table: Observations, *, answers: bool, only_yes: bool = False) -> Siz
 
     A row with five ratings tells few events apart, however many rows there are; where only yes is recorded, what is not
     observed tells them apart as well. More ratings can tell more events apart, though slowly: twice as many at 30 times
-    the ratings. More chains are worth more than a longer burn-in (`benchmarks/accuracy.py choices`), and many ratings
-    leave time for fewer.
+    the ratings. More chains are worth more than a longer burn-in (of MovieLens 100K one instead of four
+    costs 0.0045 stars, half the burn-in 0.0009), and many ratings leave time for fewer.
     """
     n = max(len(table), 1)
     least, most, per = (5, 16, 4.5) if answers else (4, 32, 20.0 if only_yes else 8.0)

@@ -39,7 +39,7 @@ from kolmogorov.models.learning import Psi, is_auto
 from kolmogorov.models.tables import learnable
 
 #: Chains are enough when more would take less than this share of the squared error away, of ratings and of answers,
-#: whose log loss feels it twice as much. `benchmarks/spread.py` shows errors and seconds.
+#: whose log loss feels it twice as much. `benchmarks/accuracy.py kinds` shows errors and seconds.
 _ENOUGH = (0.003, 0.0015)
 Likelihood = Literal["auto", "gaussian", "bernoulli"]
 _RULES: dict[str, Requirement] = COMMON_RULES | {
