@@ -55,7 +55,7 @@ bench: $(VENV)/bench.stamp $(VENV)/kernels.stamp          ## run the benchmarks 
 	$(BIN)/python benchmarks/coherence.py
 	$(BIN)/python benchmarks/accuracy.py
 	$(BIN)/python benchmarks/scale.py
-	$(BIN)/python benchmarks/only_yes.py
+	$(BIN)/python benchmarks/lists.py
 
 tables: $(VENV)/dev.stamp   ## put the results of benchmarks into the docs
 	$(BIN)/python benchmarks/render.py

@@ -21,9 +21,10 @@ from kolmogorov.solvers import RowSolver
 from kolmogorov.solvers.rows import binary_normal_equations, normal_equations
 
 Prior = Literal["mean", "uniform"]
-#: `benchmarks/only_yes.py`, on splits that are not reported: what all unobserved entries weigh by default, for each one
-#: observed; and ridges on theta and on values of descents over tables in which only yes is recorded, by turns: those of
-#: few yeses and of many do best with one or the other, and most with both.
+#: What all unobserved entries weigh by default, for each one observed: on splits of MovieLens 100K that no table has
+#: lists have an nDCG@10 of 0.307 with 8 and 16, 0.296 with 4, 0.298 with 32. And ridges on theta and on values of
+#: descents over tables in which only yes is recorded, by turns: those of few yeses and of many do best with one or the
+#: other, and most with both.
 UNOBSERVED_MASS, ONLY_YES_RIDGES = 8.0, ((30.0, 0.5), (60.0, 1.0))
 #: `benchmarks/one_model.py choices`, a split that is not reported: ratings that every user and item counts as having
 #: beside its own where a completed table is learned from; nothing between 0 and 30 is much worse.

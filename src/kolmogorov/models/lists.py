@@ -432,7 +432,7 @@ def _among(view: View, items: Rows, n_items: int) -> View:
 
 
 #: Where nothing can be held out, and where the climb begins. These and the grids below were chosen on made-up tables
-#: that no benchmark reports, the growths after a look at the games of `benchmarks/only_yes.py`.
+#: that no benchmark reports, the growths after a look at the games of `benchmarks/lists.py`.
 _USUAL = {"ridge": 100.0, "growth": 0.25, "balance": 0.2}
 #: A step of the climb over ridges, how far it goes, and the finer step at its end.
 _STEP, _LEAST, _LARGEST, _FINE = 3.0, 0.3, 1e5, 3.0**0.5

@@ -1,4 +1,4 @@
-"""Tables in which only yes is recorded: lists of ten beside implicit's ALS and BPR, EASE, item cosine and popularity.
+"""Lists of ten where only yes is recorded: `ListModel` beside implicit's ALS and BPR, EASE, item cosine, popularity.
 
 MovieLens 100K and 1M with at least four stars as yes, a planted table, and two that are made up to be unlike them:
 games that are bought with their extensions, and few areas of a site that very many people visit. Every user gives a
@@ -8,7 +8,7 @@ every other method is the one of its grid with the largest nDCG on one split (se
 nothing set; links or events alone are its two parts. The last column is the difference of nDCG from the best of the
 other methods, user by user, and its standard error.
 
-    python benchmarks/only_yes.py [ml-100k|ml-1m|planted|games|areas|rules|weight] ...
+    python benchmarks/lists.py [ml-100k|ml-1m|planted|games|areas] ...
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from __future__ import annotations
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import product
 from typing import Any
 
@@ -24,14 +24,11 @@ import numpy as np
 from harness import Column, Table, finish, machine, movielens, peer
 from threadpoolctl import threadpool_limits
 
-from kolmogorov import KolmogorovModel, ListModel, Observations
-from kolmogorov.descent.problem import UNOBSERVED_MASS, usual_weight
-from kolmogorov.models.metrics import list_scores
-from kolmogorov.models.ranking import best_items
+from kolmogorov import ListModel, Observations
 
 CHOOSING, REPORTED = 100, range(2)
 THREADS = 2
-COMMAND = "python benchmarks/only_yes.py"
+COMMAND = "python benchmarks/lists.py"
 Scorer = Callable[[Any], Any]
 Fit = Callable[[Observations, int], Scorer]
 
@@ -155,22 +152,6 @@ def listed(balance: Any = "auto") -> Callable[..., Scorer]:
     return fit
 
 
-def ours(psi: str) -> Callable[..., Scorer]:
-    """Return a way to fit our model, with the command line's number of events."""
-
-    def fit(train: Observations, seed: int, events: int = 48, mass: float = UNOBSERVED_MASS) -> Scorer:
-        model = KolmogorovModel(events, psi=psi, unobserved=weight(train, mass), n_jobs=THREADS, random_state=seed)
-        return model.fit(train).fitted_.of_users
-
-    return fit
-
-
-def weight(train: Observations, mass: float) -> float:
-    """Return the weight with which all unobserved entries weigh so many times what was observed."""
-    cells = train.n_users * train.n_items
-    return min(1.0, mass / UNOBSERVED_MASS * usual_weight(len(train), cells))
-
-
 METHODS: dict[str, tuple[Callable[..., Scorer], dict[str, tuple[Any, ...]]]] = {
     "most popular": (popularity, {}),
     "item cosine (implicit)": (cosine, {"neighbours": (20, 50, 100, 200, 400)}),
@@ -184,11 +165,6 @@ METHODS: dict[str, tuple[Callable[..., Scorer], dict[str, tuple[Any, ...]]]] = {
 OURS = ("events alone", "links alone", "`ListModel`")
 
 
-def settings(grid: dict[str, tuple[Any, ...]]) -> Iterator[dict[str, Any]]:
-    for values in product(*grid.values()):
-        yield dict(zip(grid, values, strict=True))
-
-
 def judged(
     fit: Callable[..., Scorer], table: Observations, seed: int, setting: dict[str, Any]
 ) -> tuple[dict[str, Any], float]:
@@ -197,35 +173,37 @@ def judged(
     began = time.perf_counter()
     scorer = fit(train, seed, **setting)
     seconds = time.perf_counter() - began
-    counts, seen = np.bincount(train.item_rows(), minlength=train.n_items), train.rows
+    popular = np.argsort(-np.bincount(train.item_rows(), minlength=train.n_items), kind="stable")
+    seen, wanted = matrix(train), matrix(test)
     users = np.flatnonzero(test.rows.counts > 0)
-    lists, found = np.empty((users.size, 10), dtype=np.int64), np.empty((users.size, 6))
+    gains, number = 1.0 / np.log2(np.arange(2, 12)), np.minimum(test.rows.counts[users], 10)
+    lists, hits = np.empty((users.size, 10), dtype=np.int64), np.empty((users.size, 10))
     for first in range(0, users.size, 500):
-        part = users[first : first + 500]
-        scores = np.ascontiguousarray(scorer(part), dtype=float)
-        best_items(scores, part, seen.indptr, seen.indices, counts, 0, lists[first : first + 500])
-    wanted = test.rows.counts[users]
-    indptr = np.concatenate(([0], np.cumsum(wanted))).astype(np.int64)
-    list_scores(lists, indptr, test.rows.indices, np.zeros(users.size, dtype=np.int64), found)
+        part = slice(first, first + 500)
+        scores = np.where(seen[users[part]].toarray() > 0, -np.inf, scorer(users[part]))
+        # Of items with the same score the popular one comes first.
+        lists[part] = popular[np.argsort(-scores[:, popular], axis=1, kind="stable")[:, :10]]
+        hits[part] = np.take_along_axis(wanted[users[part]].toarray(), lists[part], axis=1)
     by_user = {"ndcg": np.full(table.n_users, np.nan), "recall": np.full(table.n_users, np.nan)}
-    by_user["ndcg"][users], by_user["recall"][users] = found[:, 2], found[:, 0]
-    return by_user | {"coverage": np.unique(lists[lists >= 0]).size / train.n_items}, seconds
+    by_user["ndcg"][users] = hits @ gains / np.cumsum(gains)[number - 1]
+    by_user["recall"][users] = hits.sum(axis=1) / test.rows.counts[users]
+    return by_user | {"coverage": np.unique(lists).size / train.n_items}, seconds
 
 
 def ndcg(scores: dict[str, Any]) -> float:
     return float(np.nanmean(scores["ndcg"]))
 
 
-def compare(name: str, table: Observations, seeds: range = REPORTED) -> Table:
-    """Choose settings on one split and report on the others."""
-    columns = [Column("method"), Column("setting"), Column("nDCG@10", ".4f"), Column("recall@10", ".4f")]
-    columns += [Column("coverage", ".2f"), Column("seconds", "significant"), Column("from the best peer")]
-    result = Table(f"only-yes-{name}", f"{name}: {table}", f"{COMMAND} {name}", columns)
+def compare(name: str, table: Observations, seeds: range) -> None:
+    """Choose settings on one split, and save the rows of a table: what the others give."""
+    columns = [Column("table"), Column("method"), Column("setting"), Column("nDCG@10", ".4f")]
+    columns += [Column("recall@10", ".4f"), Column("coverage", ".2f"), Column("seconds", "significant")]
+    result = Table("lists", "Lists of ten", COMMAND, [*columns, Column("from the best peer")])
     rows = {}
     for method, (fit, grid) in METHODS.items():
         if "implicit" in method and not peer("implicit"):
             continue
-        tried = list(settings(grid))
+        tried = [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
         if len(tried) > 1:
             tried.sort(key=lambda setting: -ndcg(judged(fit, table, CHOOSING, setting)[0]))
         rows[method] = tried[0], [judged(fit, table, seed, tried[0]) for seed in seeds]
@@ -239,97 +217,25 @@ def compare(name: str, table: Observations, seeds: range = REPORTED) -> Table:
         apart = (means[method] - means[best])[~np.isnan(means[best])]
         error = apart.std(ddof=1) / apart.size**0.5
         told = "" if method == best else f"{apart.mean():+.4f} ± {error:.4f}"
-        result.add(method, words, *means_of, coverage, float(np.median([seconds for _, seconds in found])), told)
-    return result
+        result.add(name, method, words, *means_of, coverage, float(np.median([seconds for _, seconds in found])), told)
+    finish(result, parts=True)
 
 
-# --- the usual weight ------------------------------------------------------------------------------------------------
-
-
-def weights() -> Table:
-    """Show what weights do, for the default of `unobserved="auto"`."""
-    columns = [Column("unobserved, times what was observed", "g"), Column("MovieLens, 16 events", ".4f")]
-    columns += [Column("32 events", ".4f"), Column("a third of MovieLens, 16 events", ".4f"), Column("planted", ".4f")]
-    result = Table("only-yes-weight", "nDCG@10 by the weight of the unobserved", f"{COMMAND} weight", columns)
-    likes, visits = likes_of_movielens(), planted_visits()
-    third = likes.subset(np.random.default_rng(0).random(len(likes)) < 1 / 3)
-    fit = ours("soft")
-    for mass in (1, 2, 4, 8, 16, 32):
-        cells = []
-        for table, events in ((likes, 16), (likes, 32), (third, 16), (visits, 16)):
-            setting = {"events": events, "mass": mass}
-            cells.append(np.mean([ndcg(judged(fit, table, seed, setting)[0]) for seed in range(100, 102)]))
-        result.add(mass, *cells)
-    return result
-
-
-# --- rules -----------------------------------------------------------------------------------------------------------
-
-
-def rules() -> Table:
-    """Compare rules "who likes j likes i" with mlxtend's: how often they come true in the test part."""
-    import pandas as pd
-    from mlxtend.frequent_patterns import association_rules, fpgrowth
-
-    columns = [Column("rules"), Column("number", ",d"), Column("cases", ",d"), Column("come true", ".1%")]
-    columns += [
-        Column("usual", ".1%"),
-        Column("lift", ".2f"),
-        Column("films covered", ",d"),
-        Column("seconds", "significant"),
-    ]
-    result = Table("only-yes-rules", "Rules of likes, on likes held out", f"{COMMAND} rules", columns)
-    train, test = likes_of_movielens().split(0.2, random_state=1, by="user")
-    have, later = (matrix(part).toarray() > 0 for part in (train, test))
-    began = time.perf_counter()
-    model = KolmogorovModel(
-        32, learn_from="ratings", user_reg=5.0, unobserved="auto", random_state=0, n_jobs=THREADS
-    ).fit(train)
-    # A rule is counted among all users: who is not seen to like something counts as not liking it.
-    found = model.relations(min_ratings=20).rules(train.filled(), supported=False, max_rules=1000)
-    seconds = time.perf_counter() - began
-    result.add("implications, 1,000 strongest", *outcome(found.antecedent, found.consequent, have, later), seconds)
-    began = time.perf_counter()
-    sets = fpgrowth(pd.DataFrame(have), min_support=0.02, max_len=2)
-    mined = association_rules(sets, metric="lift", min_threshold=0.0)
-    seconds = time.perf_counter() - began
-    for measure in ("lift", "confidence"):
-        best = mined.sort_values(measure, ascending=False, kind="stable").head(1000)
-        left, right = (np.array([next(iter(one)) for one in best[side]]) for side in ("antecedents", "consequents"))
-        result.add(f"mlxtend, 1,000 by {measure}", *outcome(left, right, have, later), seconds)
-    return result
-
-
-def outcome(left: Any, right: Any, have: Any, later: Any) -> list[float]:
-    """Return number, cases, share that came true, usual share, lift and films, of those who had not the consequent."""
-    open_ = ~have[:, right]
-    cases = have[:, left] & open_
-    true = (cases & later[:, right]).sum() / cases.sum()
-    usual = (later[:, right] & open_).sum(axis=0) / open_.sum(axis=0)
-    base = (usual * cases.sum(axis=0)).sum() / cases.sum()
-    return [len(left), int(cases.sum()), true, base, true / base, len(np.union1d(left, right))]
-
-
-PARTS: dict[str, Callable[[], Table]] = {
-    "ml-100k": lambda: compare("ml-100k", likes_of_movielens()),
-    "ml-1m": lambda: compare("ml-1m", likes_of_movielens("ml-1m"), range(1)),
-    "planted": lambda: compare("planted", planted_visits()),
-    "games": lambda: compare("games", bought_games()),
-    "areas": lambda: compare("areas", visited_areas()),
-    "weight": weights,
+TABLES: dict[str, Callable[[], Observations]] = {
+    "ml-100k": likes_of_movielens,
+    "ml-1m": lambda: likes_of_movielens("ml-1m"),
+    "planted": planted_visits,
+    "games": bought_games,
+    "areas": visited_areas,
 }
 
 
 def main() -> None:
+    """Compare on the tables that were asked for, or on all."""
     print(machine())
-    wanted = sys.argv[1:] or [*PARTS, "rules"]
     with threadpool_limits(1, "blas"):
-        for part in wanted:
-            if part == "rules":
-                if peer("mlxtend"):
-                    finish(rules())
-            else:
-                finish(PARTS[part]())
+        for name in sys.argv[1:] or TABLES:
+            compare(name, TABLES[name](), range(1) if name == "ml-1m" else REPORTED)
 
 
 if __name__ == "__main__":
