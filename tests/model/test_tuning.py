@@ -15,10 +15,10 @@ def test_the_best_setting_of_a_grid_is_found_and_refitted(zoo):
     )
     assert len(found.trials) == 8
     assert seen == [(k, 8) for k in range(1, 9)]
-    assert found.best == min(found.trials, key=lambda trial: trial.rmse)
-    assert found.best.n_events == 4
+    assert found.best == min(found.trials, key=lambda trial: trial.score)
+    assert found.best.parameters["n_events"] == 4
     assert all(len(trial.scores) == 3 for trial in found.trials)
-    assert found.model.get_params()["user_reg"] == found.best.user_reg
+    assert found.model.get_params()["user_reg"] == found.best.parameters["user_reg"]
     assert found.model.theta_.shape == (101, 4)
     frame = found.to_frame()
     assert frame["rmse"].is_monotonic_increasing
@@ -44,7 +44,7 @@ def test_an_interrupt_keeps_the_best_so_far(zoo):
     with pytest.warns(km.errors.ConvergenceWarning, match="Interrupted after 2 of 4 trials"):
         found = km.tune(zoo, n_events=(1, 4), user_reg=(0.3, 3.0), item_reg=0.0, callback=stop)
     assert len(found.trials) == 2
-    assert found.model.n_events == found.best.n_events
+    assert found.model.n_events == found.best.parameters["n_events"]
 
 
 def test_only_yes_is_tuned_by_lists(visits):
@@ -56,19 +56,16 @@ def test_only_yes_is_tuned_by_lists(visits):
         item_reg=0.0,
     )
     assert found.best.measure == "ndcg"
-    assert found.best.ndcg == found.best.score
-    assert sorted({trial.unobserved for trial in found.trials}) == sorted({t.unobserved for t in found.ranked})
+    assert len({trial.parameters["unobserved"] for trial in found.trials}) > 1
     assert found.best.score == max(trial.score for trial in found.trials)
     assert list(found.guesses) == ["most popular"]
-    assert found.model.unobserved == found.best.unobserved
-    with pytest.raises(AttributeError, match="no 'rmse'"):
-        _ = found.best.rmse
+    assert found.model.unobserved == found.best.parameters["unobserved"]
 
 
 def test_draws_are_tuned_by_shorter_chains(zoo):
     model = km.BayesianKolmogorovModel(n_chains=1, burn_in=4, n_samples=3)
     found = km.tune(zoo, model=model, n_events=(1, 3), folds=2)
-    assert found.model.n_events == found.best.n_events
+    assert found.model.n_events == found.best.parameters["n_events"]
 
 
 def test_what_is_learned_is_not_searched_for(zoo):
@@ -78,6 +75,6 @@ def test_what_is_learned_is_not_searched_for(zoo):
     assert found.model.learned_from_ == "draws"
     # Whoever gives a ridge is shown what ridges do, of models learned from the ratings.
     given = km.tune(train, folds=2, n_events=4, item_reg=0.0)
-    assert len({trial.user_reg for trial in given.trials}) > 3
+    assert len({trial.parameters["user_reg"] for trial in given.trials}) > 3
     assert given.model.learned_from_ == "ratings"
     assert found.model.evaluate(test)["rmse"] < 1.02 * given.model.evaluate(test)["rmse"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
@@ -23,7 +23,6 @@ from kolmogorov.descent.problem import usual_weight
 from kolmogorov.errors import ConvergenceWarning, DataError, ParameterError
 from kolmogorov.models.base import Recommender
 from kolmogorov.models.kolmogorov import KolmogorovModel
-from kolmogorov.models.learning import why_ratings
 from kolmogorov.models.metrics import POPULARITY, guess_scores, popularity_scores
 
 #: Numbers of events for tables with at most so many entries; these grids are by judgement.
@@ -39,27 +38,19 @@ _RULES: dict[str, Requirement] = {"max_seconds": POSITIVE | NONE, "k": integer(1
 
 @dataclass(frozen=True)
 class Trial:
-    """One setting and its scores on the folds; parameters are attributes too.
+    """One setting and its scores on the folds.
 
     Attributes
     ----------
     parameters : mapping
     scores : tuple of float
-        One for each fold it was tried on: errors on the probability scale, or the nDCG of lists.
+        One for each fold: errors on the probability scale, or the nDCG of lists.
     measure : {"rmse", "ndcg"}
     """
 
     parameters: Mapping[str, Any]
     scores: tuple[float, ...]
     measure: str = "rmse"
-
-    def __getattr__(self, name: str) -> Any:
-        parameters = self.__dict__.get("parameters", {})
-        if name in parameters:
-            return parameters[name]
-        if name == self.__dict__.get("measure"):
-            return self.score
-        raise AttributeError(f"A trial has no {name!r}; its parameters are {', '.join(parameters)}.")
 
     @property
     def score(self) -> float:
@@ -71,11 +62,6 @@ class Trial:
         """Standard deviation over the folds."""
         return float(np.std(self.scores, ddof=1)) if len(self.scores) > 1 else 0.0
 
-    @property
-    def loss(self) -> float:
-        """What trials are ordered by, the best first."""
-        return self.score if self.measure == "rmse" else -self.score
-
 
 @dataclass(frozen=True, repr=False)
 class Tuning:
@@ -83,32 +69,28 @@ class Tuning:
 
     Attributes
     ----------
-    best : Trial
-        The setting with the smallest mean error, or the largest mean nDCG.
     trials : tuple of Trial
-        All of them, in the order of the grid.
+        All of them, best first.
     model : estimator or None
         The best setting fitted to all the data, unless that was not wanted.
     guesses : mapping
         The same score of simple guesses on the same folds, by their names.
     """
 
-    best: Trial
     trials: tuple[Trial, ...]
     model: Any
-    guesses: Mapping[str, float] = field(default_factory=dict)
+    guesses: Mapping[str, float]
 
     @property
-    def ranked(self) -> list[Trial]:
-        """The trials, best first."""
-        return sorted(self.trials, key=lambda trial: trial.loss)
+    def best(self) -> Trial:
+        """The setting with the smallest mean error, or the largest mean nDCG."""
+        return self.trials[0]
 
     def columns(self) -> dict[str, list[Any]]:
         """Return the settings and their scores, best first, as columns."""
-        ranked = self.ranked
-        columns = {name: [trial.parameters[name] for trial in ranked] for name in self.best.parameters}
-        columns[self.best.measure] = [trial.score for trial in ranked]
-        return columns | {"spread": [trial.spread for trial in ranked]}
+        columns = {name: [trial.parameters[name] for trial in self.trials] for name in self.best.parameters}
+        columns[self.best.measure] = [trial.score for trial in self.trials]
+        return columns | {"spread": [trial.spread for trial in self.trials]}
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Return a data frame with one row per setting, best first."""
@@ -167,8 +149,8 @@ def tune(
     --------
     >>> import kolmogorov as km
     >>> found = km.tune(km.datasets.load("zoo"), n_events=(1, 4), user_reg=(0.3, 30.0))
-    >>> found.best.n_events, found.best.user_reg, found.best.rmse < found.guesses["user and item biases"]
-    (4, 0.3, True)
+    >>> found.best.parameters, found.best.score < found.guesses["user and item biases"]
+    ({'n_events': 4, 'user_reg': 0.3}, True)
     """
     if not isinstance(observations, Observations):
         raise DataError(f"tune takes Observations, got {type(observations).__name__}.")
@@ -176,22 +158,20 @@ def tune(
     ends = time.monotonic() + (math.inf if max_seconds is None else max_seconds)
     if model is not None and not isinstance(model, Recommender):
         raise ParameterError(f"'model' must be a model of kolmogorov, got {type(model).__name__}.")
-    learn_from: Any = "ratings" if any(name in grid for name in OF_RATINGS) else "draws"
-    base = clone(model) if model is not None else KolmogorovModel(learn_from=learn_from)
-    seed = base_seed(random_state)
-    base.set_params(**({"random_state": seed} if "random_state" in base.get_params() else {}))
-    if isinstance(base, KolmogorovModel) and why_ratings(base, observations) is not None:
+    base = KolmogorovModel() if model is None else clone(model)
+    if model is None and any(name in grid for name in OF_RATINGS):
         base.set_params(learn_from="ratings")
-    only_yes = any(weight != 0.0 for weight in _listed(grid.get("unobserved", getattr(base, "unobserved", 0.0))))
-    check_trainable(observations, only_yes=only_yes)
+    seed = base_seed(random_state)
+    base.set_params(random_state=seed)
     settings = _settings(base, grid, observations)
+    only_yes = any(setting.get("unobserved", getattr(base, "unobserved", 0.0)) != 0.0 for setting in settings)
+    check_trainable(observations, only_yes=only_yes)
     parts = list(observations.folds(folds, random_state=seed))
     for number, (train, _) in enumerate(parts, start=1):
         try:
             check_trainable(train, only_yes=only_yes)
         except DataError as error:
-            where = f"Without fold {number} of {folds} there is too little to learn from. "
-            raise DataError(where + error.args[0]) from None
+            raise DataError(f"Without fold {number} of {folds} there is too little to learn from. {error}") from None
     length = k if (only_yes if ranking is None else ranking) else None
     trials: list[Trial] = []
     try:
@@ -206,9 +186,9 @@ def tune(
             raise
         done = f"{len(trials)} of {len(settings)} trials"
         warn(f"Interrupted after {done}; the best so far is taken.", ConvergenceWarning)
-    best = min(trials, key=lambda trial: trial.loss)
-    fitted = base.set_params(**best.parameters).fit(observations) if refit else None
-    return Tuning(best, tuple(trials), fitted, _guesses(parts, length))
+    trials.sort(key=lambda trial: trial.score if length is None else -trial.score)
+    fitted = base.set_params(**trials[0].parameters).fit(observations) if refit else None
+    return Tuning(tuple(trials), fitted, _guesses(parts, length))
 
 
 def _score(model: Any, train: Observations, test: Observations, k: int | None) -> float:
@@ -235,21 +215,15 @@ def _settings(model: Any, grid: dict[str, Any], table: Observations) -> list[dic
     for name in grid:
         if name not in known:
             raise ParameterError(f"{type(model).__name__} has no parameter {name!r} to tune.{suggestion(name, known)}")
-    values: dict[str, Any] = {}
-    if "n_events" in known:
-        values["n_events"] = next(events for most, events in _EVENTS if len(table) <= most)
-    if isinstance(model, KolmogorovModel) and why_ratings(model, table) is not None:
+    values: dict[str, Any] = {"n_events": next(events for most, events in _EVENTS if len(table) <= most)}
+    if known.get("learn_from") == "ratings":
         sparse = len(table) < _SPARSE * table.n_users
         values["user_reg"] = [ridge for ridge in _RIDGES if ridge >= 1.0 or not sparse]
     if isinstance(model, KolmogorovModel) and model.unobserved:
         usual = usual_weight(len(table), table.n_users * table.n_items)
         values["unobserved"] = dict.fromkeys(min(1.0, times * usual) for times in _WEIGHTS)
-    values = {name: _listed(tried) for name, tried in {**values, **grid}.items()}
-    for name, tried in values.items():
-        if not tried:
+    for name, tried in {**values, **grid}.items():
+        values[name] = list(tried) if isinstance(tried, Iterable) and not isinstance(tried, str) else [tried]
+        if not values[name]:
             raise ParameterError(f"Every part of the grid needs at least one value; {name!r} has none.")
     return [dict(zip(values, setting, strict=True)) for setting in product(*values.values())]
-
-
-def _listed(tried: Any) -> list[Any]:
-    return list(tried) if isinstance(tried, Iterable) and not isinstance(tried, str) else [tried]

@@ -105,7 +105,7 @@ def _show(found: Any, folds: int, span: float) -> None:
     from kolmogorov.cli.display import console, table
     from kolmogorov.models.metrics import verdict
 
-    ranked, measure, out = found.ranked, found.best.measure, console()
+    ranked, measure, out = found.trials, found.best.measure, console()
     columns = {name: [str(trial.parameters[name]) for trial in ranked] for name in found.best.parameters}
     columns = {"events" if name == "n_events" else name: cells for name, cells in columns.items()}
     scores: dict[str, list[Any]] = {measure: [trial.score for trial in ranked]}
