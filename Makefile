@@ -48,7 +48,6 @@ dist: $(VENV)/dev.stamp             ## build wheel and sdist into dist/, install
 
 bench: $(VENV)/bench.stamp $(VENV)/kernels.stamp          ## run the benchmarks that the docs quote
 	$(BIN)/python benchmarks/train.py
-	$(BIN)/python benchmarks/threads.py
 	$(BIN)/python benchmarks/solvers.py
 	$(BIN)/python benchmarks/rules.py
 	$(BIN)/python benchmarks/one_model.py

@@ -1,21 +1,19 @@
 """Every binary solver on item problems of the toy (D1) and of MovieLens 100K, in one run.
 
-Measures, for D = 4 ... 100: milliseconds per problem on one thread (median), eigendecompositions, mean gap to the best
-value known, and the share of problems solved to it; then Newton against gradient descent, and Beasley's instances.
-"Best known" is the best of all solvers of the run. The paper's tables: `python -m reproduce table_1 table_2 table_4`.
+For D = 4 ... 100, on one thread: milliseconds per problem (median), the share of problems solved to the best value that
+any solver of the run found, and the mean gap to it; then Beasley's instances. `quick` looks at two problems of each
+kind, and saves nothing. The paper's tables: `python -m reproduce table_1 table_2 table_4`.
 """
 
-import argparse
 import csv
-import time
+import sys
 
 import numpy as np
-from harness import Column, Table, data_folder, finish, machine
+from harness import Column, Table, data_folder, finish, machine, movielens
 
 from kolmogorov import KolmogorovModel, datasets
 from kolmogorov._support.optional import installed
 from kolmogorov._support.threads import one_blas_thread
-from kolmogorov.errors import DataError
 from kolmogorov.solvers import bqp, resolve
 from kolmogorov.solvers.bqp import BinaryQP
 from kolmogorov.solvers.rows import normal_equations
@@ -23,19 +21,8 @@ from kolmogorov.solvers.rows import normal_equations
 SIZES = (4, 8, 12, 16, 20, 50, 100)
 COUNT = 20
 
-
-def by_size(*arguments, **options):
-    """Columns: the solver, and one for each D."""
-    return [Column("solver"), *(Column(f"D = {size}", *arguments, **options, missing="–") for size in SIZES)]
-
-
-TIMES = by_size(["significant", ".0%"], "{} ({})")
-GAPS = by_size(["gap", ".0f"], "{} / {}")
-NEWTON = [
-    Column("D"),
-    *(Column(f"EVDs `{name}`", ".1f") for name in ("gd", "enhanced_gd", "newton")),
-    *(Column(f"gradient norm `{name}`", ".1e") for name in ("gd", "newton")),
-]
+COLUMNS = [Column("problems"), Column("solver")]
+COLUMNS += [Column(f"D = {size}", ["significant", ".0%", "gap"], "{} ({}; {})", missing="–") for size in SIZES]
 SOLVERS = {
     "exhaustive": ("exhaustive", {}, 20),
     "auto": ("auto", {}, 100),
@@ -66,66 +53,31 @@ def item_problems(observations, n_events, count, user_reg):
 
 
 def run(problems, name):
-    """Solve all problems with one solver: seconds, values, decompositions."""
+    """Solve all problems with one solver: milliseconds and values."""
     solver, options, _ = SOLVERS[name]
     bqp.solve(np.eye(problems[0].size), np.ones(problems[0].size), solver=solver, **options)
     answers = [bqp.solve(problem, solver=solver, **options) for problem in problems]
-    evds = [(a.n_evd or 0) + (a.n_lanczos or 0) for a in answers]
-    return np.array([a.seconds for a in answers]), np.array([a.value for a in answers]), np.mean(evds)
+    return 1e3 * np.array([answer.seconds for answer in answers]), np.array([answer.value for answer in answers])
 
 
-def compare(title, observations, user_reg, count):
-    """Make the tables of times and of gaps."""
-    results = {}
+def compare(table, title, observations, user_reg, count):
+    """Add the rows of a table's item problems."""
+    cells = {}
     for size in SIZES:
-        few = count if size <= 20 else max(4, count // 4)
+        few = count if size <= 20 else max(2, count // 4)
         problems = item_problems(observations, size, few, user_reg)
-        for name, (solver, _, limit) in SOLVERS.items():
-            if size <= limit and (solver != "sdr" or installed("clarabel")):
-                results[size, name] = run(problems, name)
+        found = {
+            name: run(problems, name)
+            for name, (solver, _, limit) in SOLVERS.items()
+            if size <= limit and (solver != "sdr" or installed("clarabel"))
+        }
+        best = np.min([values for _, values in found.values()], axis=0)
+        for name, (times, values) in found.items():
+            at_best = np.mean(values <= best + 1e-6 * (1 + np.abs(best)))
+            cells[size, name] = [np.median(times), at_best, (values - best).mean()]
         print(f"{title}, D = {size}: done", flush=True)
-    words = {
-        "times": ("milliseconds per problem (share solved to the best value known)", TIMES),
-        "gaps": ("mean gap to the best value known / EVDs per problem", GAPS),
-    }
-    tables = []
-    for kind, (what, columns) in words.items():
-        command = "python benchmarks/solvers.py"
-        table = Table(f"solvers-{title.lower()}-{kind}", f"{title}, {what}", command, columns)
-        for name in SOLVERS:
-            if kind != "gaps" or name != "exhaustive":
-                table.add(f"`{name}`", *(figures(results, size, name)[kind] for size in SIZES))
-        tables.append(table)
-    finish(*tables, complete=count == COUNT and installed("clarabel"))
-    for size in SIZES:
-        if (size, "sdr") in results:
-            times = np.median(results[size, "sdr"][0]) / np.median(results[size, "auto"][0])
-            print(f"{title}, D = {size}: auto is {times:.0f} times faster than sdr")
-
-
-def figures(results, size, name):
-    """The cells of one solver and size."""
-    if (size, name) not in results:
-        return {"times": None, "gaps": None}
-    best = np.min([values for (d, _), (_, values, _) in results.items() if d == size], axis=0)
-    seconds, values, evds = results[size, name]
-    at_best = np.mean(values <= best + 1e-6 * (1 + np.abs(best)))
-    return {
-        "times": [1e3 * np.median(seconds), at_best],
-        "gaps": [(values - best).mean(), evds] if evds else [(values - best).mean()],
-    }
-
-
-def newton_against_gd(observations):
-    title = "Newton against gradient descent on D1, mean of 40 problems"
-    table = Table("solvers-newton", title, "python benchmarks/solvers.py", NEWTON)
-    for size in (4, 8, 16, 50):
-        rows = []
-        for problem in item_problems(observations, size, 40, 0.1):
-            answers = [bqp.solve(problem, solver=name) for name in ("gd", "enhanced_gd", "newton")]
-            rows.append([a.n_evd for a in answers] + [answers[k].gradient_norm for k in (0, 2)])
-        table.add(size, *np.mean(rows, axis=0))
-    finish(table)
+    for name in SOLVERS:
+        table.add(title, f"`{name}`", *(cells.get((size, name)) for size in SIZES))
 
 
 def beasley(folder):
@@ -144,26 +96,16 @@ def beasley(folder):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--count", type=int, help="problems per table entry")
-    arguments = parser.parse_args()
-    count = arguments.count or COUNT
-    folder = data_folder()
     print(machine())
-    began = time.perf_counter()
-    toy = datasets.load("toy")
+    folder, quick = data_folder(), "quick" in sys.argv
+    count = 2 if quick else COUNT
+    title = "Milliseconds per problem (share solved to the best value known; mean gap to it), one thread"
+    table = Table("solvers", title, "python benchmarks/solvers.py", COLUMNS)
     with one_blas_thread():
-        compare("D1", toy, 0.1, count)
-        try:
-            ratings = datasets.load("ml-100k")
-        except DataError as error:
-            ratings = None
-            print(f"\nML-100K: skipped: {error}")
-        if ratings is not None:
-            compare("ML-100K", ratings, 60.0, count)
-        newton_against_gd(toy)
+        compare(table, "D1", datasets.load("toy"), 0.1, count)
+        compare(table, "MovieLens 100K", movielens("ml-100k"), 60.0, count)
+        finish(table, complete=not quick and installed("clarabel"))
         beasley(folder / "bqp")
-    print(f"\n{time.perf_counter() - began:.0f} s in all")
 
 
 if __name__ == "__main__":

@@ -1,221 +1,178 @@
-"""Seconds and peak memory of training, beside Surprise's SVD and implicit's ALS, in one run.
+"""Seconds of fits beside Surprise's SVD and implicit's ALS, by the number of threads, and of reading beside pandas.
 
-Every fit runs in a process of its own. Compilation and imports are not timed: each process first fits a tiny
-table. Memory is the peak of the resident set during a fit above what it was with the data loaded; "× data"
-divides it by the bytes of our observations. The last lines give our peak from reading the file to the fitted
-model above the interpreter with its imports.
+    python benchmarks/train.py [fits] [threads] [reading]
+
+`fits`: 20 sweeps or epochs on two threads, Surprise on its one; every fit in a process of its own, after a fit of a
+tiny table. `threads`: sweeps of one model and eight whole chains, the best of two runs each. `reading`: a million lines
+of user, item, rating; pandas reads ids as texts and numbers them, which is what `read_ratings` begins with; medians of
+five in turns.
 """
 
-import argparse
-import gc
-import json
+from __future__ import annotations
+
 import os
-import subprocess
+import statistics
 import sys
+import tempfile
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from harness import Column, Table, finish, machine, movielens, peer
+from harness import Column, Table, finish, in_process, machine, movielens, peer
 
-from kolmogorov import KolmogorovModel, datasets
+import kolmogorov as km
+from kolmogorov import Observations
+from kolmogorov._support.threads import usable_cpus
 
 SWEEPS = 20
-PAPER_ITEM_STEP_SECONDS = 689.0  # Table IV, D3, D = 20, enhanced GD with approximate EVD
-JOBS = [
-    (data, name)
-    for data in ("ml-100k", "ml-1m")
-    for name in (
-        "km-8-1",
-        "km-8-2",
-        "km-20-2",
-        "km-24-1",
-        "km-24-2",
-        "surprise-10",
-        "surprise-20",
-        "implicit-8",
-        "implicit-24",
-    )
-]
+COMMAND = "python benchmarks/train.py"
 
 
-#: What the README shows, by the names of jobs.
-SHOWN = {
-    "km-8-2": "kolmogorov D = 8",
-    "km-24-2": "kolmogorov D = 24",
-    "surprise-20": "Surprise SVD, 20 factors",
-    "implicit-8": "implicit ALS, 8 factors",
-    "implicit-24": "implicit ALS, 24 factors",
-}
-COLUMNS = [Column("seconds"), *(Column(title, ".2f") for title in SHOWN.values())]
-
-
-class Memory:
-    """Resident memory above the level at which it was started, now and at its peak (Linux)."""
-
-    def __init__(self):
-        gc.collect()
-        self.before = self._read("VmRSS")
-        self.reset()
-
-    def reset(self):
-        """Forget the peak so far."""
-        Path("/proc/self/clear_refs").write_text("5")
-
-    def now(self):
-        return self._read("VmRSS") - self.before
-
-    def peak(self):
-        return self._read("VmHWM") - self.before
-
-    @staticmethod
-    def _read(field):
-        for line in Path("/proc/self/status").read_text().splitlines():
-            if line.startswith(field):
-                return int(line.split()[1]) * 1024
-        raise KeyError(field)
-
-
-def ours(data, n_events, n_jobs):
-    def model(**options):
-        return KolmogorovModel(
-            n_events, learn_from="ratings", user_reg=30.0, tol=0.0, random_state=0, n_jobs=n_jobs, **options
-        )
-
-    model(max_iter=2).fit(datasets.load("zoo"))
-    memory = Memory()
-    observations = movielens(data)
-    _ = observations.columns
-    reading, loaded = memory.peak(), memory.now()
-    memory.reset()
+def seconds_of(work: Callable[[], Any]) -> float:
     began = time.perf_counter()
-    fitted = model(max_iter=SWEEPS).fit(observations)
-    seconds = time.perf_counter() - began
-    fitting = memory.peak()
-    sweeps = [s.user_seconds + s.item_seconds for s in fitted.history_]
-    return {
-        "seconds": seconds,
-        "sweep": float(np.median(sweeps)),
-        "item_sweep": float(np.median([s.item_seconds for s in fitted.history_])),
-        "fit_bytes": fitting - loaded,
-        "total_bytes": max(reading, fitting),
-        "data_bytes": observations.rows.nbytes + observations.columns.nbytes,
-    }
+    work()
+    return time.perf_counter() - began
 
 
-def surprise(data, n_factors):
-    import pandas as pd
+# --- fits ------------------------------------------------------------------------------------------------------------
+
+
+def ours(table: Observations, n_events: int) -> Callable[[int], Any]:
+    options: dict[str, Any] = {"user_reg": 30.0, "tol": 0.0, "random_state": 0, "n_jobs": 2}
+    return lambda n: km.KolmogorovModel(n_events, learn_from="ratings", max_iter=n, **options).fit(table)
+
+
+def surprise(table: Observations, n_factors: int) -> Callable[[int], Any]:
     from surprise import SVD, Dataset, Reader
 
-    def trainset(observations):
-        frame = observations.to_frame("pandas")[["user", "item", "rating"]]  # sorted by user
-        return Dataset.load_from_df(frame, Reader(rating_scale=(1, 5))).build_full_trainset()
-
-    SVD(n_factors=2, n_epochs=1).fit(trainset(datasets.load("zoo")))
-    assert pd
-    table = trainset(movielens(data))
-    memory = Memory()
-    began = time.perf_counter()
-    SVD(n_factors=n_factors, n_epochs=SWEEPS, random_state=0).fit(table)
-    seconds = time.perf_counter() - began
-    return {"seconds": seconds, "sweep": seconds / SWEEPS, "fit_bytes": memory.peak()}
+    frame = table.to_frame("pandas")[["user", "item", "rating"]]  # sorted by user
+    known = Dataset.load_from_df(frame, Reader(rating_scale=(1, 5))).build_full_trainset()
+    return lambda n: SVD(n_factors=n_factors, n_epochs=n, random_state=0).fit(known)
 
 
-def implicit(data, n_factors):
-    os.environ["OPENBLAS_NUM_THREADS"] = "1"
+def implicit(table: Observations, n_factors: int) -> Callable[[int], Any]:
     from implicit.als import AlternatingLeastSquares
+
+    known = sparse_rows(table)
+    return lambda n: AlternatingLeastSquares(n_factors, iterations=n, random_state=0, num_threads=2).fit(
+        known, show_progress=False
+    )
+
+
+def sparse_rows(table: Observations) -> Any:
+    """Return a table as implicit takes it."""
     from scipy.sparse import csr_matrix
 
-    def matrix(observations):
-        rows = observations.rows
-        return csr_matrix(
-            (rows.values.astype(np.float32), rows.indices.copy(), rows.indptr.astype(np.int32)),
-            shape=(observations.n_users, observations.n_items),
-        )
-
-    def model(iterations):
-        return AlternatingLeastSquares(factors=n_factors, iterations=iterations, random_state=0, num_threads=2)
-
-    model(1).fit(matrix(datasets.load("zoo")), show_progress=False)
-    table = matrix(movielens(data))
-    memory = Memory()
-    began = time.perf_counter()
-    model(SWEEPS).fit(table, show_progress=False)
-    seconds = time.perf_counter() - began
-    return {"seconds": seconds, "sweep": seconds / SWEEPS, "fit_bytes": memory.peak()}
+    rows = table.rows
+    cells = (rows.values.astype(np.float32), rows.indices.copy(), rows.indptr.astype(np.int32))
+    return csr_matrix(cells, shape=(table.n_users, table.n_items))
 
 
-def run_one(data, name):
-    kind, *numbers = name.split("-")
-    return {"km": ours, "surprise": surprise, "implicit": implicit}[kind](data, *map(int, numbers))
+FITS: dict[str, tuple[Callable[..., Any], int]] = {
+    "kolmogorov D = 8": (ours, 8),
+    "kolmogorov D = 24": (ours, 24),
+    "Surprise SVD, 20 factors": (surprise, 20),
+    "implicit ALS, 8 factors": (implicit, 8),
+    "implicit ALS, 24 factors": (implicit, 24),
+}
 
 
-def label(name):
-    kind, *numbers = name.split("-")
-    if kind == "km":
-        return f"kolmogorov D = {numbers[0]}, {numbers[1]} thread{'s' if numbers[1] != '1' else ''}"
-    if kind == "surprise":
-        return f"Surprise SVD, {numbers[0]} factors"
-    return f"implicit ALS, {numbers[0]} factors, 2 threads"
+def fitted(name: str, words: str) -> float:
+    make, size = FITS[words]
+    make(km.datasets.load("zoo"), size)(1)
+    fit = make(movielens(name), size)
+    return seconds_of(lambda: fit(SWEEPS))
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--one", nargs=2, metavar=("DATA", "NAME"), help="run one fit and print JSON (internal)")
-    arguments = parser.parse_args()
-    if arguments.one:
-        print(json.dumps(run_one(*arguments.one)))
-        return
-    movielens("ml-100k")
-    print(machine())
-    results = {}
-    for data, name in JOBS:
-        if name.startswith(("surprise", "implicit")) and not peer(name.split("-")[0]):
-            continue
-        if name == JOBS[0][1]:
-            print(f"\n{data}: {SWEEPS} sweeps or epochs\n{'':34s} total s   s/sweep   memory MB   × data")
-        command = [sys.executable, __file__, "--one", data, name]
-        process = subprocess.run(command, capture_output=True, text=True, check=False)
-        if process.returncode:
-            print(f"{label(name):34s} skipped: {process.stderr.strip().splitlines()[-1][:80]}")
-            continue
-        result = results[data, name] = json.loads(process.stdout.splitlines()[-1])
-        size = results[data, "km-8-1"]["data_bytes"]
-        print(
-            f"{label(name):34s} {result['seconds']:7.3f}   {result['sweep']:7.4f}   "
-            f"{result['fit_bytes'] / 1e6:9.1f}   {result['fit_bytes'] / size:6.2f}",
-            flush=True,
-        )
-    summary(results)
-    title = f"Training time of {SWEEPS} sweeps or epochs, two threads, Surprise on its one"
-    table = Table("train", title, "python benchmarks/train.py", COLUMNS)
-    for data, words in (("ml-100k", "MovieLens 100K"), ("ml-1m", "MovieLens 1M")):
-        table.add(words, *(results.get((data, name), {}).get("seconds") for name in SHOWN))
-    finish(table, complete=all((data, name) in results for data, name in JOBS))
+def fits() -> None:
+    columns = [Column("seconds"), *(Column(words, ".2f") for words in FITS)]
+    table = Table("train", f"{SWEEPS} sweeps or epochs, two threads, Surprise on its one", f"{COMMAND} fits", columns)
+    os.environ["OPENBLAS_NUM_THREADS"] = "1"
+    there = [words for words, (make, _) in FITS.items() if make is ours or peer(make.__name__)]
+    for name, words in (("ml-100k", "MovieLens 100K"), ("ml-1m", "MovieLens 1M")):
+        table.add(words, *(in_process(fitted, name, fit) if fit in there else None for fit in FITS))
+    finish(table)
 
 
-def summary(results):
-    print()
-    fast, peer = results.get(("ml-100k", "km-8-2")), results.get(("ml-100k", "surprise-20"))
-    if peer:
-        print(
-            f"ML-100K, D = 8: Surprise's SVD, 20 factors, takes {peer['seconds'] / fast['seconds']:.1f} times as long"
-        )
-        single = results["ml-100k", "km-8-1"]
-        print(f"  on one thread: {peer['seconds'] / single['seconds']:.1f} times")
-    step = results["ml-1m", "km-20-2"]["item_sweep"]
-    sweep = results["ml-1m", "km-20-2"]["sweep"]
-    print(
-        f"ML-1M, D = 20: one sweep {sweep:.3f} s, its item step {step:.3f} s; the paper prints "
-        f"{PAPER_ITEM_STEP_SECONDS:.0f} s for its item step, {PAPER_ITEM_STEP_SECONDS / sweep:.0f} times our sweep"
-    )
-    for data in ("ml-100k", "ml-1m"):
-        r = results[data, "km-8-2"]
-        print(
-            f"{data}: observations {r['data_bytes'] / 1e6:.1f} MB; peak from the file to the fitted model "
-            f"{r['total_bytes'] / r['data_bytes']:.1f} times that"
-        )
+# --- threads ---------------------------------------------------------------------------------------------------------
 
+
+def sweeps(table: Observations, n: int) -> float:
+    """Return the seconds of five sweeps after the first."""
+    model = km.KolmogorovModel(16, learn_from="ratings", max_iter=6, tol=0.0, random_state=0, n_jobs=n)
+    return sum(sweep.user_seconds + sweep.item_seconds for sweep in model.fit(table).history_[1:])
+
+
+def chains(table: Observations, n: int) -> float:
+    """Return the seconds of eight chains of 40 sweeps."""
+    model = km.BayesianKolmogorovModel(n_chains=8, burn_in=38, n_samples=2, random_state=0, n_jobs=n)
+    return seconds_of(lambda: model.fit(table))
+
+
+def threads() -> None:
+    counts = [2**k for k in range(10) if 2**k <= usable_cpus()]
+    cells = [".2f", ".1f"], "{} ({})"
+    columns = [Column("seconds (times faster than one)"), *(Column(f"threads: {n}", *cells) for n in counts)]
+    table = Table("threads", "Best of 2 in one run", f"{COMMAND} threads", columns)
+    planted = {"n_users": 100_000, "n_items": 40_000, "n_events": 16, "n_observations": 10**7}
+    for words, make, work in (
+        ("MovieLens 1M, 5 sweeps, D = 16", lambda: movielens("ml-1m"), sweeps),
+        ("MovieLens 100K, 8 chains of 40 sweeps", lambda: movielens("ml-100k"), chains),
+        (
+            "10^7 planted ratings, 5 sweeps, D = 16",
+            lambda: km.datasets.load("planted", **planted, noise=0.1, random_state=0),
+            sweeps,
+        ),
+    ):
+        observations = make()
+        work(observations, max(counts))
+        times = [min(work(observations, n) for _ in range(2)) for n in counts]
+        table.add(words, *([seconds, times[0] / seconds] for seconds in times))
+    finish(table)
+
+
+# --- reading ---------------------------------------------------------------------------------------------------------
+
+
+def reading(lines: int = 1_000_000, n_users: int = 70_000, n_items: int = 10_000) -> None:
+    import pandas as pd
+
+    def numbered(path: Path) -> Any:
+        frame = pd.read_csv(path, dtype={"user": str, "item": str})
+        return pd.factorize(frame["user"]), pd.factorize(frame["item"]), frame["rating"].to_numpy()
+
+    rng = np.random.default_rng(0)
+    # Users are drawn alike, items by popularity; pairs are distinct.
+    pairs = rng.integers(0, n_users, 2 * lines) * n_items + (rng.random(2 * lines) ** 3 * n_items).astype(np.int64)
+    pairs = rng.permutation(np.unique(pairs))[:lines]
+    ratings = rng.integers(1, 11, lines) / 2
+    frame = pd.DataFrame({"user": pairs // n_items, "item": pairs % n_items, "rating": ratings})
+    words = {side: side + "-" + frame[side].astype(str) for side in ("user", "item")}
+    columns = [Column("a million lines, ids are"), Column("`read_ratings`, seconds", ".2f")]
+    columns += [Column("pandas and two `factorize`, seconds", ".2f"), Column("ratio", ".2f")]
+    title = f"{lines:,} ratings, {n_users:,} users, {n_items:,} items"
+    table = Table("reading", title, f"{COMMAND} reading", columns)
+    with tempfile.TemporaryDirectory() as folder:
+        for kind, written, name in (
+            ("whole numbers", frame, "numbers.csv"),
+            ("words", frame.assign(**words), "words.csv"),
+            ("whole numbers, packed with gzip", frame, "numbers.csv.gz"),
+        ):
+            path = Path(folder, name)
+            written.to_csv(path, index=False)
+            readers = partial(km.read_ratings, path, maximum=5), partial(numbered, path)
+            turns = [[seconds_of(reader) for reader in readers] for _ in range(5)]
+            mine, theirs = (statistics.median(turn) for turn in zip(*turns, strict=True))
+            table.add(kind, mine, theirs, mine / theirs)
+    finish(table)
+
+
+PARTS = {"fits": fits, "threads": threads, "reading": reading}
 
 if __name__ == "__main__":
-    main()
+    print(machine())
+    for part in sys.argv[1:] or PARTS:
+        PARTS[part]()

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from kolmogorov._support.typing import Floats
 from kolmogorov.errors import ParameterError
 
-# Numbers by judgement, unless something else is said; benchmarks/threads.py shows what they come to.
+# Numbers by judgement, unless something else is said; benchmarks/train.py shows what they come to.
 #: Upper limit on the Gram matrices a share holds at once, in matrix entries: 1 MiB of float64, a processor's cache.
 _SHARE_ENTRIES = 1 << 17
 #: Shares per thread, so that a thread with easy rows takes another share instead of waiting.

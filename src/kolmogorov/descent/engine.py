@@ -31,7 +31,7 @@ from kolmogorov.solvers.simplex import ActiveSet
 
 #: From so many threads and observations on it pays to have rows made and solved in one compiled call: below, threads
 #: hardly wait for each other between calls, and some seconds of compilation more would be noticed. By
-#: judgement; `benchmarks/threads.py large` times such a table.
+#: judgement; `benchmarks/train.py threads` times such a table.
 _CROWD, _LARGE = 4, 1 << 19
 
 
