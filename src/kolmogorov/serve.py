@@ -34,7 +34,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from kolmogorov import __version__
 from kolmogorov.errors import DataError, KolmogorovError, UnknownIdError, UnknownIdWarning
 from kolmogorov.interpret.explanation import explain
-from kolmogorov.models.ids import observations_of_several
+from kolmogorov.models.ids import observations_of
 from kolmogorov.models.lists import ListModel
 from kolmogorov.models.loading import load
 from kolmogorov.models.ranking import predicted_columns
@@ -213,7 +213,7 @@ def recommended_to_guests(
     """Return the list of each guest, and which of their items the model does not know."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnknownIdWarning)
-        columns = model._asked(observations_of_several(model.fitted_, guests), n, **options)
+        columns = model._asked(observations_of(model.fitted_, guests), n, **options)
     lists: list[dict[str, Any]] = [{"items": [], "left_out": []} for _ in guests]
     for one, ratings in zip(lists, guests, strict=True):
         rows = model.items_.rows_of(map(model.items_.parse, ratings))

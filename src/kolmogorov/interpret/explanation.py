@@ -24,7 +24,7 @@ from kolmogorov.interpret.counting import Counting, check_likes
 from kolmogorov.interpret.events import GREY, MARK, Event, EventItems, colour, shortened
 from kolmogorov.interpret.mining import supported_rules
 from kolmogorov.interpret.rules import Rule
-from kolmogorov.models.ids import GUEST, Unknown, id_of, observations_of, rows_of
+from kolmogorov.models.ids import Unknown, id_of, observations_of, rows_of
 from kolmogorov.models.lists import FittedLists
 
 #: Reasons and items of an event that are named, by judgement; and the least difference: half of what is printed last.
@@ -481,8 +481,8 @@ def explain_list(
     row = int(rows_of(fitted.items, fitted.item_seen, [item], "item", unknown)[0])
     events, balance = fitted.events, fitted.settings.balance
     if guest is not None:
-        view = placing.view_of(events, observations_of(fitted, guest), "users")
-        user, name, partners, values, theta = GUEST, "the guest", view.indices, view.values, placed(view)[0]
+        view = placing.view_of(events, observations_of(fitted, [guest]), "users")
+        user, name, partners, values, theta = "guest", "the guest", view.indices, view.values, placed(view)[0]
     else:
         user, rows = id_of(fitted.users, user, "user"), fitted.training.rows
         place = int(rows_of(fitted.users, fitted.user_seen, [user], "user", unknown)[0])

@@ -57,10 +57,10 @@ from kolmogorov.gpu.cuda import Cuda
 from kolmogorov.gpu.lists import lists_at_once
 from kolmogorov.models import metrics
 from kolmogorov.models.ids import (
-    Strangers,
     Unknown,
     id_of,
     known_part,
+    no_data,
     observations_of,
     pair_frame,
     pair_rows,
@@ -185,11 +185,8 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
                 return pairs.appended(self.predict(pairs.users, pairs.items, output=output, unknown=unknown))
             return self._in_units(self._completed(users), output)
         rows, single = pair_rows(self.fitted_, users, items, unknown)
-        result = self._in_units(self._at_rows(*rows), output)
+        result = self._in_units(self.fitted_.at_rows(*rows), output)
         return float(result[0]) if single else result
-
-    def _at_rows(self, users: Rows, items: Rows) -> Floats:
-        return self.fitted_.at_rows(users, items)
 
     @abstractmethod
     def _completed(self, X: Any) -> Floats:
@@ -329,7 +326,7 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
         if theta is not None:
             askers, named = self._placed(theta), True
         elif guest is not None:
-            askers, named = self._guests(observations_of(self.fitted_, guest)), False
+            askers, named = self._guests(observations_of(self.fitted_, [guest])), False
         elif isinstance(users, Observations):
             askers, named = self._guests(users), True
         else:
@@ -383,8 +380,10 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
         rules = {name: _RECOMMEND[name] for name in ("n", "min_count")}
         check_parameters("similar_items", {"n": n, "min_count": min_count}, rules)
         fitted = self.fitted_
-        chosen = [id_of(fitted.items, item, "item")]
-        row = int(Strangers("error", fixed=True).rows_of(fitted.items, fitted.item_known, chosen, "item")[0])
+        item = id_of(fitted.items, item, "item")
+        row = int(fitted.items.encode([item], "item")[0])
+        if row < 0 or not fitted.item_known[row]:
+            raise no_data(fitted.items, item, "item")
         likeness = fitted.similar_to(row)
         least = least_count(fitted.item_counts, n, min_count)
         itself = View(np.array([0, 1]), np.array([row], dtype=np.int32), np.ones(1), np.empty(0))

@@ -82,58 +82,50 @@ class Strangers:
     a random split: they are treated as the average too, without a warning. With "error" both kinds are an error.
     """
 
-    def __init__(self, unknown: Unknown, *, fixed: bool = False) -> None:
+    def __init__(self, unknown: Unknown) -> None:
         check_parameters("ids", {"unknown": unknown}, _UNKNOWN)
         self._unknown = unknown
-        # Where the caller has no say, an error does not advise to choose otherwise.
-        self._fixed = fixed
         self._found: dict[str, list[Any]] = {}
         self._any_known = False
 
-    def settled(
-        self, rows: Rows, seen: NDArray[np.bool_], ids: Any, what: str, vocabulary: Vocabulary | None = None
+    def rows_of(self, vocabulary: Vocabulary, seen: NDArray[np.bool_], ids: Any, what: str) -> Rows:
+        """Return the row numbers of raw ids."""
+        array = ids if isinstance(ids, np.ndarray) else np.array(list(ids), dtype=object)
+        return self._settled(vocabulary, vocabulary.encode(ids, what), seen, array, what)
+
+    def rows_by_id(
+        self, known: Vocabulary, seen: NDArray[np.bool_], theirs: Vocabulary, present: NDArray[np.bool_], what: str
+    ) -> Rows:
+        """Return a row number for each id of another vocabulary that is present in some observations."""
+        rows = np.full(len(theirs), len(known), dtype=np.int64)
+        rows[present] = self._settled(known, known.translate(theirs)[present], seen, theirs.ids[present], what)
+        return rows
+
+    def _settled(
+        self, vocabulary: Vocabulary, rows: Rows, seen: NDArray[np.bool_], ids: NDArray[Any], what: str
     ) -> Rows:
         """Apply the policy to row numbers in which -1 is unknown."""
         strange = rows < 0
         self._any_known = self._any_known or not strange.all()
         if self._unknown == "error":
-            unseen = strange.copy()
-            unseen[~strange] = ~seen[rows[~strange]]
+            unseen = strange | ~np.append(seen, False)[rows]
             if unseen.any():
-                place = int(np.argmax(unseen))
-                found = _listed(ids, slice(place, place + 1))[0]
-                raise _stranger(what, found, vocabulary if strange[place] else None, advise=not self._fixed)
+                at = int(np.argmax(unseen))
+                error = no_data(vocabulary, ids[at : at + 1].tolist()[0], what)
+                raise UnknownIdError(f"{error} unknown='average' uses the average instead.")
         elif self._unknown == "average" and strange.any():
-            self._found.setdefault(what, []).extend(dict.fromkeys(_listed(ids, strange)))
+            self._found.setdefault(what, []).extend(dict.fromkeys(ids[strange].tolist()))
         return np.where(strange, seen.size, rows)
-
-    def rows_of(self, vocabulary: Vocabulary, seen: NDArray[np.bool_], ids: Any, what: str) -> Rows:
-        """Return the row numbers of raw ids."""
-        return self.settled(vocabulary.encode(ids, what), seen, ids, what, vocabulary)
-
-    def rows_by_id(
-        self,
-        known: Vocabulary,
-        seen: NDArray[np.bool_],
-        theirs: Vocabulary,
-        present: NDArray[np.bool_],
-        what: str,
-    ) -> Rows:
-        """Return a row number for each id of another vocabulary that is present in some observations."""
-        rows = np.full(len(theirs), len(known), dtype=np.int64)
-        rows[present] = self.settled(known.translate(theirs)[present], seen, theirs.ids[present], what, known)
-        return rows
 
     def tell(self) -> None:
         """Warn of all that were found, once."""
-        if not self._found:
-            return
-        warn(
-            f"{self._listed()}: using the average. unknown='error' makes this an error. unknown='ignore' hides this "
-            "warning.",
-            UnknownIdWarning,
-        )
-        self._found.clear()
+        if self._found:
+            warn(
+                f"{self._listed()}: using the average. unknown='error' makes this an error. unknown='ignore' hides "
+                "this warning.",
+                UnknownIdWarning,
+            )
+            self._found.clear()
 
     def tell_of_pairs(self) -> None:
         """Warn of what was found among users and items; where the model knows none of them, it is an error."""
@@ -146,6 +138,12 @@ class Strangers:
 
     def _listed(self) -> str:
         return " and ".join(counted(f"unknown {what}", list(dict.fromkeys(ids))) for what, ids in self._found.items())
+
+
+def no_data(vocabulary: Vocabulary, given: Any, what: str) -> UnknownIdError:
+    """Return the error that names an id without observations, and ids like one that the model does not have."""
+    near = "" if vocabulary.encode([given], what)[0] >= 0 else vocabulary.suggestion(given)
+    return UnknownIdError(f"The model has no data on {what} {given!r}.{near}")
 
 
 def named_few(ids: list[Any]) -> str:
@@ -162,19 +160,6 @@ def counted(what: str, ids: list[Any]) -> str:
     "2 users ('ann', 'bo')"
     """
     return f"{len(ids):,} {what}{'' if len(ids) == 1 else 's'} ({named_few(ids)})"
-
-
-def _stranger(what: str, identifier: Any, vocabulary: Vocabulary | None, *, advise: bool) -> UnknownIdError:
-    near = "" if vocabulary is None else vocabulary.suggestion(identifier)
-    other = " unknown='average' uses the average instead." if advise else ""
-    return UnknownIdError(f"The model has no data on {what} {identifier!r}.{near}{other}")
-
-
-def _listed(ids: Any, chosen: Any) -> list[Any]:
-    """Return the chosen ids as plain objects."""
-    array = ids if isinstance(ids, np.ndarray) else np.array(list(ids), dtype=object)
-    listed: list[Any] = array[chosen].tolist()
-    return listed
 
 
 def id_of(vocabulary: Vocabulary, given: Any, what: str) -> Any:
@@ -271,62 +256,41 @@ def rows_in_blocks(fitted: Trained, observations: Observations, unknown: Unknown
         view.forget(first, last)
 
 
-GUEST = "guest"
+def observations_of(known: Trained, guests: Sequence[Any]) -> Observations:
+    """Return what guests say as observations over the model's items; these go by ids or titles, guests by numbers.
 
-
-def observations_of(known: Trained, ratings: Any) -> Observations:
-    """Return what one guest says as observations over the model's items; items go by their ids or titles.
-
-    What the model does not know is left out with a warning, unless that is everything.
+    What the model does not know is left out with a warning, unless that is everything that a guest says.
     """
-    return _observed(known, [ratings], Vocabulary.of([GUEST]))
-
-
-def observations_of_several(known: Trained, guests: Sequence[Any]) -> Observations:
-    """Return the same of several guests, who are numbered from 0."""
-    return _observed(known, guests, Vocabulary.of(range(len(guests))))
-
-
-def _observed(known: Trained, guests: Sequence[Any], names: Vocabulary) -> Observations:
-    chosen = [(number, key, row) for number, ratings in enumerate(guests) for key, row in _rows_of(known, ratings)]
-    scale = known.scale
+    told: list[tuple[int, int, Any, Any]] = []
+    for number, ratings in enumerate(guests):
+        if not isinstance(ratings, Mapping) or not ratings:
+            raise DataError(
+                f"A guest is a dictionary of ratings by items, such as {{'Alien': 5, 'Heat': 2}}, got {ratings!r:.60}."
+            )
+        rows = {key: _row_of(known.items, key) for key in ratings}
+        _tell(known.items, [key for key, row in rows.items() if row < 0], len(rows))
+        told += [(number, row, key, ratings[key]) for key, row in rows.items() if row >= 0]
+    own, items = (np.array([one[side] for one in told], dtype=np.int64) for side in (0, 1))
+    low, high = known.scale.minimum, known.scale.maximum
 
     def place(position: int) -> str:
-        return repr(chosen[position][1])
+        return repr(told[position][2])
 
-    given = np.array([guests[number][key] for number, key, _ in chosen], dtype=object)
-    values = numbers_in(given, "value", place)
-    outside = ~((values >= scale.minimum) & (values <= scale.maximum))
+    values = numbers_in(np.array([rating for *_, rating in told], dtype=object), "value", place)
+    outside = ~((values >= low) & (values <= high))
     if outside.any():
         at = int(np.argmax(outside))
-        raise DataError(
-            f"{place(at)}: ratings lie between {scale.minimum:g} and {scale.maximum:g} here, got {values[at]:g}."
-        )
-    own, items = (np.array([one[side] for one in chosen], dtype=np.int64) for side in (0, 2))
-    options = Terms(minimum=scale.minimum, maximum=scale.maximum, scaling="minmax")
-    return Observations.of_rows(names, own, known.items, items, values, options, place=place)
-
-
-def _rows_of(known: Trained, ratings: Any) -> list[tuple[Any, int]]:
-    """Return the items of a guest that the model knows, each with its row."""
-    if not isinstance(ratings, Mapping) or not ratings:
-        raise DataError(
-            f"A guest is a dictionary of ratings by items, such as {{'Alien': 5, 'Heat': 2}}, got {ratings!r:.60}."
-        )
-    rows = [(key, _row_of(known.items, key)) for key in ratings]
-    _tell(known.items, [key for key, row in rows if row < 0], len(rows))
-    return [(key, row) for key, row in rows if row >= 0]
+        raise DataError(f"{place(at)}: ratings lie between {low:g} and {high:g} here, got {values[at]:g}.")
+    terms = Terms(minimum=low, maximum=high, scaling="minmax")
+    names = Vocabulary.range(len(guests))
+    return Observations.of_rows(names, own, known.items, items, values, terms, place=place)
 
 
 def _row_of(items: Vocabulary, key: Any) -> int:
     """Return the row of an id, or else of a title; -1 where there is none."""
     if id_text(key) is None:
         raise DataError(f"A guest's items are ids or titles, got {key!r}.")
-    row = int(items.encode([key])[0])
-    if row >= 0 or not isinstance(key, str):
-        return row
-    named = id_of(items, key, "item")
-    return -1 if named == key else int(items.encode([named])[0])
+    return int(items.encode([id_of(items, key, "item")])[0])
 
 
 def known_part(known: Trained, observations: Observations) -> Observations:
@@ -335,14 +299,12 @@ def known_part(known: Trained, observations: Observations) -> Observations:
     if not strange.any():
         return observations
     _tell(known.items, observations.items.ids[strange].tolist(), int(observations.seen_items.sum()))
-    view = observations.rows.chosen(~strange[observations.item_rows()])
-    return Observations(observations.users, observations.items, view, observations.scale)
+    return observations.over(rows=observations.rows.chosen(~strange[observations.item_rows()]))
 
 
 def _tell(items: Vocabulary, strangers: list[Any], n_items: int) -> None:
-    if not strangers:
-        return
-    if len(strangers) == n_items:
+    if strangers and len(strangers) == n_items:
         near = items.suggestion(strangers[0])
         raise UnknownIdError(f"The model knows no item that was rated here: {named_few(strangers)}.{near}")
-    warn(f"{counted('unknown item', strangers)}: left out.", UnknownIdWarning)
+    if strangers:
+        warn(f"{counted('unknown item', strangers)}: left out.", UnknownIdWarning)

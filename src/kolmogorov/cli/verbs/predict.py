@@ -49,7 +49,7 @@ def command(
     """
     from kolmogorov.cli.display import emit, is_probability
     from kolmogorov.errors import ParameterError
-    from kolmogorov.models.ids import Strangers
+    from kolmogorov.models.ids import pair_rows
     from kolmogorov.models.ranking import predicted_columns
 
     fitted_model = loaded(model, options | {"titles": None})
@@ -61,10 +61,7 @@ def command(
     doing("Reading pairs from standard input" if pairs == "-" else f"Reading {pairs}")
     users, items = pair_texts(pairs, reading_like(fitted, options, pairs=True))
     doing(f"Predicting {len(users):,} pairs")
-    strangers = Strangers(unknown)
-    user_rows = strangers.settled(fitted.users.rows_of(users), fitted.user_known, users, "user", fitted.users)
-    item_rows = strangers.settled(fitted.items.rows_of(items), fitted.item_known, items, "item", fitted.items)
-    strangers.tell_of_pairs()
+    (user_rows, item_rows), _ = pair_rows(fitted, users, items, unknown)
     columns: dict[str, Any] = {"user": users, "item": items}
     if fitted_model._has_draws:
         probability, deviation = fitted.moments(user_rows, item_rows)
