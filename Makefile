@@ -51,6 +51,7 @@ bench: $(VENV)/bench.stamp $(VENV)/kernels.stamp          ## run the benchmarks 
 	$(BIN)/python benchmarks/solvers.py
 	$(BIN)/python benchmarks/rules.py
 	$(BIN)/python benchmarks/one_model.py
+	$(BIN)/python benchmarks/stability.py
 	$(BIN)/python benchmarks/coherence.py
 	$(BIN)/python benchmarks/accuracy.py
 	$(BIN)/python benchmarks/scale.py

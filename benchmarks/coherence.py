@@ -3,7 +3,7 @@
 The ten films that name an event are compared by their genres (cosine of the genre vectors, mean over pairs), and so are
 films as popular drawn at random: each by one of the thirty nearest in number of ratings. Said is how many times as much
 the former share, the mean over events; and how many of all names are different. NMF and LDA are of scikit-learn, on who
-likes what (four stars or more), with as many topics, named by their largest weights. The rule by which events are named
+likes what (four stars or more), with 16 topics, named by their largest weights. The rule by which events are named
 was chosen on u1 of MovieLens 100K; reported are five seeds of models of all of MovieLens 100K and 1M.
 
     python benchmarks/coherence.py [ml-100k|ml-1m] ...
@@ -119,7 +119,7 @@ def main() -> None:
     for name in asked:
         table = movielens(name)
         vectors, counts = genres(name, table), np.bincount(table.item_rows(), minlength=table.n_items)
-        columns = [Column("16 events or topics"), Column("genres shared, times chance", ".2f"), Column("sd", ".2f")]
+        columns = [Column("events, or 16 topics"), Column("genres shared, times chance", ".2f"), Column("sd", ".2f")]
         columns.append(Column("names that are different", ".0%"))
         title = f"{name}, mean over {len(SEEDS[name])} seeds"
         result = Table(f"coherence-{name}", title, f"python benchmarks/coherence.py {name}", columns)

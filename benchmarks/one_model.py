@@ -25,8 +25,9 @@ from harness import Column, Table, finish, machine, movielens
 
 import kolmogorov as km
 from kolmogorov._support.threads import Threads
-from kolmogorov.descent import distillation
-from kolmogorov.descent.distillation import CompletedTable
+from kolmogorov.data.attributes import TableAttributes
+from kolmogorov.descent import completion
+from kolmogorov.descent.completion import CompletedTable
 from kolmogorov.descent.fitted import Factors
 from kolmogorov.models.ids import at_entries
 
@@ -92,7 +93,9 @@ def cost() -> None:
     for name in ("ml-100k", "ml-1m"):
         train = movielens(name).split(0.2, random_state=0)[0]
         _, whole = timed(lambda train=train: km.KolmogorovModel(random_state=0).fit(train))
-        drawn, _ = km.KolmogorovModel(random_state=0)._drawn(train, Threads(-1), keep_interrupted=False)
+        drawn, _ = km.KolmogorovModel(random_state=0)._drawn(
+            train, Threads(-1), False, TableAttributes.read(None, None, (train.users, train.items))
+        )
         _, completing = timed(lambda drawn=drawn: _completed(drawn))
         again = km.KolmogorovModel(random_state=0)
         _, distilling = timed(lambda again=again, train=train, drawn=drawn: again._fit(train, drawn=drawn))
@@ -116,22 +119,22 @@ def chances() -> None:
         Column("seconds", ".1f"),
     ]
     table = Table("one-model-chances", "hidden ratings, 10 draws of 24 events", f"{COMMAND} chances", columns)
-    rng, usual = np.random.default_rng(0), distillation.CELLS
+    rng, usual = np.random.default_rng(0), completion.CELLS
     for n_users, n_items in ((4_000, 2_000), (8_000, 4_000), (40_000, 10_000)):
         tastes, kinds = rng.dirichlet(np.full(24, 0.2), n_users), rng.normal(0.5, 0.6, (n_items, 24))
         theta = np.array([0.9 * tastes + 0.1 * rng.dirichlet(np.ones(24), n_users) for _ in range(10)])
         psi = np.array([kinds + rng.normal(0.0, 0.2, kinds.shape) for _ in range(10)])
         factors, some = Factors(theta, psi, hidden=True), rng.choice(n_users, 200, replace=False)
         with Threads(-1) as dealer:
-            expected, _ = distillation.completion(replace(factors, theta=theta[:, some]), dealer, n_items)
+            expected, _ = completion.completion(replace(factors, theta=theta[:, some]), dealer, n_items)
             for cells, words in ((1 << 40, "all"), (0, "of some users and items")):
                 if cells and n_users * n_items > 1 << 26:
                     continue
-                distillation.CELLS = cells
-                (left, right), seconds = timed(lambda factors=factors: distillation.completion(factors, dealer))
+                completion.CELLS = cells
+                (left, right), seconds = timed(lambda factors=factors: completion.completion(factors, dealer))
                 error = float(np.sqrt(np.mean((left[some] @ right.T - expected) ** 2)))
                 table.add(f"{n_users:,} x {n_items:,}", words, error, seconds)
-        distillation.CELLS = usual
+        completion.CELLS = usual
     finish(table)
 
 
@@ -201,12 +204,12 @@ def choices() -> None:
     train, test = movielens("ml-100k").split(0.2, random_state=100)
     columns = [Column("split 100 of MovieLens 100K"), Column("happens or not, stars", ".4f"), Column("chances", ".4f")]
     columns += [Column("draws themselves", ".4f"), Column("seconds of chains", ".1f")]
-    table = Table("one-model-choices", "16 events; one start", f"{COMMAND} choices", columns)
+    table = Table("one-model-choices", "16 events", f"{COMMAND} choices", columns)
 
     def row(name: str, drawn: Any, seconds: float | None, weights: Weights = lambda n: n + 10.0) -> None:
         errors = []
         for psi in ("binary", "soft"):
-            model = km.KolmogorovModel(16, psi=psi, n_init=1, random_state=0)
+            model = km.KolmogorovModel(16, psi=psi, random_state=0)
             with _weighed(weights):
                 model._fit(train, drawn=drawn)
             errors.append(model.evaluate(test, unknown="ignore")["rmse_rating"])
@@ -238,10 +241,10 @@ def _weighed(weights: Weights) -> Iterator[None]:
     """Let the users and items of completed tables count otherwise."""
     usual = CompletedTable.of
 
-    def changed(drawn: Any, dealer: Threads) -> CompletedTable:
-        found = usual(drawn, dealer)
-        sides = ((drawn.user_counts, drawn.user_seen), (drawn.item_counts, drawn.item_seen))
-        plain = [np.where(seen, weights(counts.astype(float)), 0.0) for counts, seen in sides]
+    def changed(drawn: Any, dealer: Threads, factors: Factors | None = None) -> CompletedTable:
+        found = usual(drawn, dealer, factors)
+        sides = drawn.training.rows.counts, drawn.training.columns.counts
+        plain = [np.where(counts > 0, weights(counts.astype(float)), 0.0) for counts in sides]
         users, items = (each / each.sum() for each in plain)
         return replace(found, user_weights=users, item_weights=items)
 

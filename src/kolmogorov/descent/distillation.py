@@ -7,9 +7,8 @@ product of two thin matrices, the linear terms are products of these. A sweep go
 What is read must not depend on the seed. Descents from anywhere end anywhere; this one begins with groups of users who
 lie farthest out, found in the ratings alone (successive projection: Araujo and others 2001, Gillis and Vavasis 2014),
 which are the same for every sample of chains, and makes few sweeps from there: more come hardly nearer to the table and
-lead away from what another sample finds. A small ridge draws the chances of an event to what its group says. Bits come
-from chances on which being neither 0 nor 1 costs more and more. Both halves of the chains go the same way apart, and
-tell which events are found again, and how many.
+lead away from what another sample finds. Bits come from chances on which being neither 0 nor 1 costs more and more.
+Both halves of the chains go the same way apart, and tell which events are found again, and how many.
 
 Nobody tells such a model how strongly a new user is to be drawn to the population. The users that it knows do: placed
 again from their own ratings, as if they were new, they should come out where they are. The pull is the one under
@@ -100,34 +99,29 @@ def corners(places: Floats, weights: Floats, n_events: int) -> list[Rows]:
 #: What is added to the diagonal of a Gram matrix, as a share of its trace, so that events that nobody has are decided:
 #: far below what any cell weighs.
 _RIDGE = 1e-9
-#: `benchmarks/stability.py choices`, planted tables and MovieLens 100K: the ridge of chances to what a group says,
-#: sweeps over chances, and those in which they become bits.
-PULLED, SWEEPS, FIRMED = 1e-3, 15, 10
+#: `benchmarks/stability.py choices`, planted tables: sweeps over chances, and those in which they become bits.
+SWEEPS, FIRMED = 15, 10
 #: Rounds of the solver of chances that become bits: what it minimises is not convex.
 _ROUNDS = 5
 
 
 class CompletionEngine(Engine):
-    """The engine whose sweeps go over a completed table. Of its problem the row solvers are used, and no ridge.
+    """The engine whose sweeps go over a completed table. Of its problem the row solvers are used, and no ridge."""
 
-    Chances are drawn to `profiles`, float64[n_items, D], with which events begin. This ridge is part of the objective;
-    `rmse` is the distance alone.
-    """
-
-    def __init__(self, problem: Problem, target: CompletedTable, profiles: Floats, dealer: Threads) -> None:
+    def __init__(self, problem: Problem, target: CompletedTable, dealer: Threads) -> None:
         self.problem = problem
         self.shape = len(target.user_weights), len(target.item_weights)
         self.seen_users = target.user_weights > 0.0
-        self._target, self._profiles, self._dealer, self._square = target, profiles, dealer, target.square
+        self._target, self._dealer, self._square = target, dealer, target.square
 
-    def first(self) -> Run:
-        """Begin with the profiles, or of bits with what chances become from there."""
-        psi, size = self._profiles, self._profiles.shape[1]
+    def first(self, psi: Floats) -> Run:
+        """Begin with the profiles of some groups, or of bits with what chances become from there."""
+        size = psi.shape[1]
         theta, _ = self._thetas(np.full((self.shape[0], size), 1.0 / size), psi, (0, 0))
         if self.problem.item_solver.family == "binary":
             soft = quick_solver("box", size)
             for index in range(1, SWEEPS + 1):
-                psi = self._psis(soft, theta, psi, (0, index), ridge=PULLED)
+                psi = self._psis(soft, theta, psi, (0, index))
                 theta, _ = self._thetas(theta, psi, (0, index))
             rough = resolve("box", "coordinate", tol=1e-6, max_iter=_ROUNDS)
             for index in range(1, FIRMED + 1):
@@ -143,15 +137,13 @@ class CompletionEngine(Engine):
     def sweep(self, state: State, index: int, seed: int) -> tuple[State, Sweep]:
         """Update every psi_i and every theta_u once; `index` counts from 1."""
         target, problem = self._target, self.problem
-        ridge = PULLED if problem.item_solver.family == "box" else 0.0
         began = time.perf_counter()
-        psi = self._psis(problem.item_solver, state.theta, state.psi, (seed, index), ridge)
+        psi = self._psis(problem.item_solver, state.theta, state.psi, (seed, index))
         between = time.perf_counter()
         theta, values = self._thetas(state.theta, psi, (seed, index))
         ended = time.perf_counter()
         distance = max(float(target.user_weights @ values) + self._square, 0.0)
-        pulled = ridge * float(target.item_weights @ ((psi - self._profiles) ** 2).sum(axis=1))
-        record = Sweep(index, distance + pulled, float(np.sqrt(distance)), ended - between, between - began)
+        record = Sweep(index, distance, float(np.sqrt(distance)), ended - between, between - began)
         return State(theta, psi, self._centre(theta)), record
 
     def _thetas(self, theta: Floats, psi: Floats, stream: tuple[int, int]) -> tuple[Floats, Floats]:
@@ -162,15 +154,9 @@ class CompletionEngine(Engine):
         return self._solved(self.problem.user_solver, weighted.T @ psi, moment, theta, (*stream, USER_SIDE))
 
     def _psis(
-        self,
-        solver: RowSolver,
-        theta: Floats,
-        psi: Floats,
-        stream: tuple[int, int],
-        ridge: float = 0.0,
-        firm: float = 0.0,
+        self, solver: RowSolver, theta: Floats, psi: Floats, stream: tuple[int, int], firm: float = 0.0
     ) -> Floats:
-        """Return psis given thetas, drawn to the profiles; what is neither 0 nor 1 costs more the firmer they are.
+        """Return psis given thetas; what is neither 0 nor 1 costs more the firmer they are.
 
         The price of an event is that share of what it explains: firm at 1, one event alone would be there or not.
         """
@@ -178,8 +164,8 @@ class CompletionEngine(Engine):
         weighted = theta * target.user_weights[:, None]
         gram = weighted.T @ theta
         price = firm * np.diag(gram)
-        moment = target.right @ (target.left.T @ weighted) + ridge * self._profiles - 0.5 * price
-        gram[np.diag_indices_from(gram)] += ridge - price
+        moment = target.right @ (target.left.T @ weighted) - 0.5 * price
+        gram[np.diag_indices_from(gram)] -= price
         return self._solved(solver, gram, moment, psi, (*stream, ITEM_SIDE))[0]
 
     def _solved(
@@ -228,21 +214,22 @@ def distilled(
     counts, most = table.rows.counts.astype(np.float64), n_events or min(MOST_EVENTS, table.n_users, table.n_items)
     quiet = replace(search, on_sweep=None, keep_interrupted=False)
     with one_blas_thread(), Threads(n_jobs) as dealer:
-        target, where, middle = CompletedTable.of(drawn, dealer), places(drawn, most), len(factors.theta) // 2
-        parts = [slice(0, middle), slice(middle, None)] if compared and middle else []
-        some = [replace(factors, theta=factors.theta[part], psi=factors.psi[part]) for part in parts]
-        halves = [CompletedTable.of(drawn, dealer, half) for half in some]
+        target, where = CompletedTable.of(drawn, dealer), places(drawn, most)
+        ways = halvings(len(factors.theta), getattr(drawn, "n_chains", 2)) if compared else []
+        some = [[replace(factors, theta=factors.theta[part], psi=factors.psi[part]) for part in way] for way in ways]
+        halves = [[CompletedTable.of(drawn, dealer, half) for half in way] for way in some]
 
         def descended(of: CompletedTable, size: int, search: Search = quiet) -> Run:
             groups = corners(where, target.user_weights, size)
-            engine = CompletionEngine(problem, of, of.profiles(groups), dealer)
-            return search.run(engine, engine.first())
+            engine = CompletionEngine(problem, of, dealer)
+            return search.run(engine, engine.first(of.profiles(groups)))
 
         def found_again(theta: Floats) -> Floats:
-            if not halves:
-                return np.full(theta.shape[1], np.nan)
-            apart = [descended(half, theta.shape[1]).state.theta for half in halves]
-            return returning(theta, apart, counts, halved=True)
+            found = [np.full(theta.shape[1], np.nan)]
+            for way in halves:
+                apart = [descended(half, theta.shape[1]).state.theta for half in way]
+                found.append(returning(theta, apart, counts, halved=True))
+            return np.asarray(np.median(found[1:] or found, axis=0))
 
         if n_events is None and halves:
             least = RETURNING[problem.item_solver.family]
@@ -282,9 +269,8 @@ def gone_on(fitted: Fitted, drawn: Many, problem: Problem, seed: int, n_jobs: in
     Events keep their numbers; pulls stay as they are.
     """
     with one_blas_thread(), Threads(n_jobs) as dealer:
-        before = fitted.psi.astype(np.float64)
-        engine = CompletionEngine(problem, CompletedTable.of(drawn, dealer), before, dealer)
-        state = State(fitted.theta, before, fitted.population)
+        engine = CompletionEngine(problem, CompletedTable.of(drawn, dealer), dealer)
+        state = State(fitted.theta, fitted.psi.astype(np.float64), fitted.population)
         for index in range(1, _MORE_SWEEPS + 1):
             state, sweep = engine.sweep(state, index, seed)
     theta, psi = state.theta.copy(), state.psi.astype(fitted.psi.dtype)
@@ -347,6 +333,24 @@ def returning(theta: Floats, apart: list[Floats], weights: Floats, *, halved: bo
         both = np.where(both > 0.0, 2.0 * both / (1.0 + np.abs(both)), both)
     each = np.arange(theta.shape[1])
     return np.minimum(both, np.minimum(found[0][each, first], found[1][each, second]))
+
+
+def halvings(n_draws: int, n_chains: int) -> list[list[Rows]]:
+    """Return the ways to put draws into two halves: of four chains all three, of others the first and the last.
+
+    Examples
+    --------
+    >>> [[half.tolist() for half in way] for way in halvings(4, 4)]
+    [[[0, 1], [2, 3]], [[0, 2], [1, 3]], [[0, 3], [1, 2]]]
+    >>> [[half.tolist() for half in way] for way in halvings(5, 1)]
+    [[[0, 1], [2, 3, 4]]]
+    """
+    if n_draws < 2:
+        return []
+    if n_chains != 4:
+        return [np.array_split(np.arange(n_draws), [n_draws // 2])]
+    chain = np.arange(4).repeat(n_draws // 4)
+    return [[np.flatnonzero(np.isin(chain, (0, k)) == first) for first in (True, False)] for k in (1, 2, 3)]
 
 
 def largest(worst: Callable[[int], float], least: float, most: int) -> int:
