@@ -1,6 +1,6 @@
-"""Attributes of films and people on MovieLens: beside ratings, and of a fifth that has none, beside peers.
+"""Attributes of films and people on MovieLens: beside ratings, and of a fifth that has none, beside cmfrec.
 
-    python benchmarks/attributes.py [100k|1m|lists] [keep=FOLDER] [quick]
+    python benchmarks/attributes.py [100k] [1m]
 
 `100k`: u1 as published; the same with ten columns of noise for films and ten for people; a fifth of the films, and a
 fifth of the people, taken out whole, two seeds of each. `1m`: a fifth of the films and of the people of MovieLens 1M,
@@ -8,12 +8,6 @@ one seed. Films have genres and the year of their release, people age, sex and j
 How much attributes are shrunk, and the settings of cmfrec, were chosen on other parts: u2, and seeds from 2 on (cmfrec:
 seed 2, in this run; some of what it chooses are ends of what is tried). Seconds are those of the processor for a fit of
 draws, without attributes and with them.
-
-`lists`: the films of MovieLens 100K that were taken out, ordered for every user, beside LightFM, which ranks and
-predicts no ratings. Its settings are the best on seed 2 by what it is good at, the likes among all cold films. LightFM
-is in the extra `bench`, as lightfm-next.
-
-`keep` goes on from what was found before. `quick` runs short chains on a part of the table, and saves nothing.
 """
 
 from __future__ import annotations
@@ -21,15 +15,13 @@ from __future__ import annotations
 import sys
 import time
 from dataclasses import dataclass
-from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from harness import Column, Table, data_folder, finish, kept, machine, movielens, peer
-from scipy import sparse
+from harness import Column, Table, data_folder, finish, machine, movielens, peer
 
 import kolmogorov as km
 from kolmogorov.data.attributes import TableAttributes
@@ -39,13 +31,9 @@ from kolmogorov.models.metrics import SimpleGuesses
 SEEDS, OTHER = (0, 1), 2
 #: Settings of cmfrec that are tried: factors, ridge, and what attributes weigh.
 TRIED = tuple(product((20, 50), (5.0, 15.0, 45.0), (1.0, 10.0)))
-#: Settings of LightFM that are tried: loss, whether items have ids beside attributes, factors, and epochs.
-LOSSES = {"LightFM, WARP": "warp", "LightFM, logistic": "logistic"}
-TRIED_LISTS = tuple(product((False, True), (16, 64), (10, 30)))
 N_NOISE = 10
-#: The least rating that is a like.
-LIKED = 4.0
 COLUMNS = [
+    Column("table"),
     Column("what is asked"),
     Column("user and item biases", ".4f"),
     Column("cmfrec", ".4f"),
@@ -54,20 +42,9 @@ COLUMNS = [
     Column("one model of them, chances", ".4f"),
     Column("90% intervals hold", ".1%"),
     Column("seconds of draws, without and with attributes", [".0f", ".0f"]),
-    Column("ratio", ".2f"),
-]
-LIST_COLUMNS = [
-    Column("method"),
-    Column("likes among all cold films, AUC", ".4f"),
-    Column("nDCG@10", ".4f"),
-    Column("of two rated cold films, the better first", ".4f"),
-    Column("seconds", ".0f"),
 ]
 Part = tuple[km.Observations, km.Observations]
 Settings = tuple[int, float, float]
-QUICK = "quick" in sys.argv[1:]
-#: Of draws: the defaults, or what a trial takes.
-CHAINS: dict[str, Any] = {"n_chains": 1, "burn_in": 5, "n_samples": 3, "n_events": 4} if QUICK else {}
 
 
 @dataclass(frozen=True)
@@ -82,16 +59,6 @@ class Found:
     held: float
     seconds: float
     seconds_told: float
-
-
-@dataclass(frozen=True)
-class Listed:
-    """Scores of lists, and seconds of the fit."""
-
-    auc: float
-    ndcg: float
-    concordance: float
-    seconds: float
 
 
 def frames(name: str = "ml-100k") -> dict[str, Any]:
@@ -174,7 +141,7 @@ def settings_of_cmfrec(part: Part, known: dict[str, Any]) -> Settings | None:
     """Return the settings of cmfrec that are best on a part that is not reported; None where it is not installed."""
     if not peer("cmfrec"):
         return None
-    found = min(TRIED[:2] if QUICK else TRIED, key=lambda settings: error_of_cmfrec(part, known, settings))
+    found = min(TRIED, key=lambda settings: error_of_cmfrec(part, known, settings))
     print("cmfrec: factors, ridge, weight of attributes", found, flush=True)
     return found
 
@@ -187,9 +154,9 @@ def compared(part: Part, known: dict[str, Any], settings: Settings | None, seed:
     # What is compiled or loaded once is not counted.
     km.BayesianKolmogorovModel(2, n_chains=1, burn_in=1, n_samples=1).fit(train, **known)
     began = time.process_time()
-    plain = km.BayesianKolmogorovModel(random_state=seed, **CHAINS).fit(train)
+    plain = km.BayesianKolmogorovModel(random_state=seed).fit(train)
     middle = time.process_time()
-    model = km.BayesianKolmogorovModel(random_state=seed, **CHAINS).fit(train, **known)
+    model = km.BayesianKolmogorovModel(random_state=seed).fit(train, **known)
     ended = time.process_time()
     told = model.evaluate(test, unknown="ignore")
     one = model.as_model(psi="soft").evaluate(test, unknown="ignore")["rmse"]
@@ -207,160 +174,41 @@ def compared(part: Part, known: dict[str, Any], settings: Settings | None, seed:
     return found
 
 
-def add(table: Table, name: str, runs: list[Found]) -> None:
+def add(table: Table, words: str, name: str, runs: list[Found]) -> None:
     """Add a row of means over parts."""
     mean = {key: float(np.mean([getattr(run, key) for run in runs])) for key in vars(runs[0])}
     errors = [mean[key] for key in ("biases", "cmfrec", "plain", "told", "one", "held")]
-    table.add(name, *errors, [mean["seconds"], mean["seconds_told"]], mean["seconds_told"] / mean["seconds"])
+    table.add(words, name, *errors, [mean["seconds"], mean["seconds_told"]])
 
 
-def cold(name: str, seeds: tuple[int, ...], folder: Path | None) -> dict[str, list[Found]]:
+def add_cold(table: Table, words: str, name: str, seeds: tuple[int, ...]) -> None:
     """Take out a fifth of the films, and of the people, and compare."""
-    ratings, known = trimmed(movielens(name)), frames(name)
-    found = {}
+    ratings, known = movielens(name), frames(name)
     for side in ("films", "people"):
         settings = settings_of_cmfrec(taken_out(ratings, side, OTHER), known)
-        found[f"a fifth of the {side}, taken out whole"] = [
-            kept(
-                Found, folder, (name, side, seed), partial(compared, taken_out(ratings, side, seed), known, settings, k)
-            )
-            for k, seed in enumerate(seeds)
-        ]
-    return found
-
-
-def trimmed(ratings: km.Observations) -> km.Observations:
-    """Return the table, or of a trial a part of it."""
-    if not QUICK:
-        return ratings
-    return ratings.subset((ratings.user_rows() % 9 == 0) & (ratings.item_rows() % 5 == 0))
-
-
-def of_100k(folder: Path | None) -> Table:
-    """Compare on MovieLens 100K."""
-    table = Table("attributes", "RMSE in stars, MovieLens 100K", "python benchmarks/attributes.py 100k", COLUMNS)
-    known, folds = frames(), [tuple(map(trimmed, fold)) for fold in km.datasets.folds()]
-    settings = settings_of_cmfrec(folds[1], known)
-    add(table, "u1", [kept(Found, folder, ("u1",), partial(compared, folds[0], known, settings, 0))])
-    for name, runs in cold("ml-100k", SEEDS, folder).items():
-        add(table, name, runs)
-    train, test = folds[0]
-    model = km.BayesianKolmogorovModel(random_state=0, **CHAINS).fit(train, **with_noise(known))
-    noisy, blank = model.evaluate(test, unknown="ignore"), [None] * 3
-    name = "u1, ten columns of noise on either side"
-    table.add(name, *blank, 5.0 * noisy["rmse"], None, noisy["coverage_90"], None, None)
-    return table
-
-
-def of_1m(folder: Path | None) -> Table:
-    """Compare on MovieLens 1M."""
-    table = Table("attributes-1m", "RMSE in stars, MovieLens 1M", "python benchmarks/attributes.py 1m", COLUMNS)
-    for name, runs in cold("ml-1m", SEEDS[:1], folder).items():
-        add(table, name, runs)
-    return table
-
-
-# --- lists of films that nobody has rated ----------------------------------------------------------------------------
-
-
-def list_scores(scores: Any, films: Any, test: km.Observations) -> tuple[float, float, float]:
-    """Return the AUC and the nDCG@10 of likes among all cold films, and how often the better of two rated is first.
-
-    `scores` are those of every user, in rows, for the cold `films`, in columns; all are means over users.
-    """
-    place = np.full(test.n_items, -1)
-    place[films] = np.arange(films.size)
-    gains = 1.0 / np.log2(np.arange(2, 12))
-    areas, lists, orders = [], [], []
-    for user in np.flatnonzero(test.rows.counts).tolist():
-        own = slice(*test.rows.indptr[user : user + 2])
-        at, stars, mine = place[test.rows.indices[own]], test.scale.rating(test.values[own]), scores[user]
-        liked = np.zeros(films.size, dtype=bool)
-        liked[at[stars >= LIKED - 1e-9]] = True
-        if liked.any() and not liked.all():
-            ranks, n = np.argsort(np.argsort(mine)), int(liked.sum())
-            areas.append((ranks[liked].sum() - n * (n - 1) / 2) / (n * (films.size - n)))
-            lists.append(gains[liked[np.argsort(-mine)[:10]]].sum() / gains[: min(10, n)].sum())
-        better = np.subtract.outer(stars, stars) > 1e-9
-        if better.any():
-            apart = np.subtract.outer(mine[at], mine[at])[better]
-            orders.append(((apart > 0) + 0.5 * (apart == 0)).mean())
-    return float(np.mean(areas)), float(np.mean(lists)), float(np.mean(orders))
-
-
-def lists_of_draws(part: Part, known: dict[str, Any], seed: int) -> dict[str, Listed]:
-    """Order cold films by draws with attributes, and by the one model that stands for them."""
-    train, test = part
-    films = np.flatnonzero(test.seen_items)
-    began = time.process_time()
-    model = km.BayesianKolmogorovModel(random_state=seed, **CHAINS).fit(train, **known)
-    seconds = [time.process_time() - began]
-    one = model.as_model(psi="soft")
-    seconds.append(time.process_time() - began)
-    pairs = np.repeat(train.users.ids, films.size), np.tile(train.items.ids[films], train.n_users)
-    found = {}
-    for name, each, spent in zip(("draws", "one model of them, chances"), (model, one), seconds, strict=True):
-        scores = each.predict(*pairs, unknown="ignore").reshape(train.n_users, films.size)
-        found[name] = Listed(*list_scores(scores, films, test), spent)
-    return found
-
-
-def lists_of_lightfm(part: Part, known: dict[str, Any], loss: str, settings: tuple[bool, int, int]) -> Listed:
-    """Order cold films by LightFM, which learns likes, or likes and dislikes."""
-    from lightfm import LightFM
-
-    train, test = part
-    with_ids, factors, epochs = settings
-    values = TableAttributes.read(known["users"], known["items"], (train.users, train.items))
-    # Its features are not negative, and it divides each row by its sum.
-    users, items = (side.values - side.values.min(axis=0) for side in (values.users, values.items))
-    users, items = (sparse.csr_matrix(side / np.maximum(side.max(axis=0), 1e-9)) for side in (users, items))
-    users = sparse.hstack([sparse.identity(train.n_users), users]).tocsr().astype(np.float32)
-    items = sparse.hstack([sparse.identity(train.n_items), items] if with_ids else [items]).tocsr().astype(np.float32)
-    liked = train.scale.rating(train.values) >= LIKED - 1e-9
-    chosen = liked if loss == "warp" else np.ones(liked.size, dtype=bool)
-    cells = train.user_rows()[chosen], train.item_rows()[chosen]
-    answers = np.where(liked[chosen], 1.0, -1.0).astype(np.float32)
-    table = sparse.coo_matrix((answers, cells), shape=(train.n_users, train.n_items))
-    began = time.process_time()
-    model = LightFM(no_components=factors, loss=loss, learning_rate=0.03, random_state=0)
-    model.fit(table, user_features=users, item_features=items, epochs=epochs)
-    seconds, films = time.process_time() - began, np.flatnonzero(test.seen_items)
-    pairs = np.repeat(np.arange(train.n_users), films.size), np.tile(films, train.n_users)
-    scores = model.predict(*pairs, user_features=users, item_features=items).reshape(train.n_users, films.size)
-    return Listed(*list_scores(scores, films, test), seconds)
-
-
-def of_lists(folder: Path | None) -> Table:
-    """Order the films that were taken out, for every user."""
-    command = "python benchmarks/attributes.py lists"
-    table = Table("attributes-lists", "Lists of cold films, MovieLens 100K", command, LIST_COLUMNS)
-    ratings, known = trimmed(movielens("ml-100k")), frames()
-    parts = [taken_out(ratings, "films", seed) for seed in SEEDS]
-    runs: dict[str, list[Listed]] = {}
-    for seed, part in enumerate(parts):
-        for name, found in lists_of_draws(part, known, seed).items():
-            runs.setdefault(name, []).append(found)
-    other = taken_out(ratings, "films", OTHER)
-    for name, loss in LOSSES.items() if peer("lightfm") else ():
-        tried = TRIED_LISTS[:2] if QUICK else TRIED_LISTS
-        best = max(tried, key=lambda settings: lists_of_lightfm(other, known, loss, settings).auc)
-        print(name, "ids, factors, epochs", best, flush=True)
-        runs[name] = [lists_of_lightfm(part, known, loss, best) for part in parts]
-    for name, found in runs.items():
-        table.add(name, *(float(np.mean([getattr(one, key) for one in found])) for key in vars(found[0])))
-    return table
-
-
-PARTS = {"100k": of_100k, "1m": of_1m, "lists": of_lists}
+        runs = [compared(taken_out(ratings, side, seed), known, settings, seed) for seed in seeds]
+        add(table, words, f"a fifth of the {side}, taken out whole", runs)
 
 
 def main() -> None:
     """Run what was asked for, or all of it."""
     print(machine())
-    folders = [Path(word.removeprefix("keep=")) for word in sys.argv[1:] if word.startswith("keep=")]
-    for name in [name for name in PARTS if name in sys.argv[1:]] or PARTS:
-        finish(PARTS[name](folders[0] if folders else None), complete=not QUICK)
+    title = "RMSE in stars; seconds of draws without and with attributes"
+    table = Table("attributes", title, "python benchmarks/attributes.py", COLUMNS)
+    parts = sys.argv[1:] or ["100k", "1m"]
+    if "100k" in parts:
+        movielens("ml-100k")
+        words, known, folds = "MovieLens 100K", frames(), km.datasets.folds()
+        train, test = folds[0]
+        add(table, words, "u1", [compared(folds[0], known, settings_of_cmfrec(folds[1], known), 0)])
+        add_cold(table, words, "ml-100k", SEEDS)
+        noisy = km.BayesianKolmogorovModel(random_state=0).fit(train, **with_noise(known))
+        scores, blank = noisy.evaluate(test, unknown="ignore"), [None] * 3
+        name = "u1, ten columns of noise on either side"
+        table.add(words, name, *blank, 5.0 * scores["rmse"], None, scores["coverage_90"], None)
+    if "1m" in parts:
+        add_cold(table, "MovieLens 1M", "ml-1m", SEEDS[:1])
+    finish(table, parts=True)
 
 
 if __name__ == "__main__":

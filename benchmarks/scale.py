@@ -1,9 +1,10 @@
 """Tables larger than memory and larger than one machine.
 
-`python benchmarks/scale.py packed` packs and fits 100 million planted ratings (a million users, a hundred thousand
-items) beside 10 million in memory; it needs about 12 GB of disk under the temporary directory.
-`python benchmarks/scale.py cluster` compares threads, Dask, Spark's ALS and implicit's ALS on 10 million ratings.
-Every run is a process of its own. `python benchmarks/scale.py model` reads the cost model out for 10^11 ratings.
+    python benchmarks/scale.py [packed] [cluster]
+
+`packed` packs and fits 100 million planted ratings (a million users, a hundred thousand items) beside 10 million in
+memory; it needs about 12 GB of disk under the temporary directory. `cluster` compares threads, Dask, Spark's ALS and
+implicit's ALS on 10 million ratings, on two processors. Every run is a process of its own.
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ from typing import Any
 
 import numpy as np
 from harness import Column, Table, finish, in_process, machine, peak_memory, peer
+from train import sparse_rows
 
 import kolmogorov as km
 
-EVENTS, SWEEPS, ROUNDS, WINDOW = 16, 3, 6, 32
-Result = dict[str, float]
+EVENTS, SWEEPS, ROUNDS = 16, 3, 6
 PACKED = [
     Column("ratings"),
     Column("users × items"),
@@ -38,18 +39,6 @@ CLUSTER = [
     Column("peak memory, MB", ".0f"),
     Column("MB between workers per sweep", ".1f"),
     Column("rmse", ".4f"),
-]
-MODEL = [
-    Column(""),
-    Column("memory of a machine"),
-    Column("psi sent per sweep"),
-    Column("normal equations sent"),
-    Column("normal equations added up"),
-    Column("tasks"),
-    Column("seconds: computing", ",.0f"),
-    Column("seconds: adding, at 20 GB/s in a machine", ",.0f"),
-    Column("seconds: network, 10 Gbit/s, six levels of the tree", ",.0f"),
-    Column("seconds: scheduling", ",.0f"),
 ]
 SETTINGS: dict[str, Any] = {"learn_from": "ratings", "user_reg": 1.0, "random_state": 0, "tol": 0.0}
 
@@ -91,7 +80,7 @@ def packed() -> None:
     """100 million ratings through a packed table, 10 million in memory, in one run."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        table = Table("scale-packed", "Packed tables, two processors", "python benchmarks/scale.py packed", PACKED)
+        table = Table("scale", "Packed tables, two processors", "python benchmarks/scale.py packed", PACKED)
         small = in_process(planted_files, folder, 100_000, 10_000, 100, 4)
         one = in_process(_fit_in_memory, small)
         _row(table, "10 million", "100,000 × 10,000", f"fit in memory, {SWEEPS} sweeps", one, 10**7)
@@ -155,12 +144,11 @@ def cluster() -> None:
         paths = in_process(planted_files, folder, 100_000, 10_000, 100, 4)
         in_process(_pack, paths, folder / "table")
         title = f"10 million ratings, 100,000 users, 10,000 items, {EVENTS} events or factors, {ROUNDS} sweeps"
-        table = Table("scale-cluster", title, "python benchmarks/scale.py cluster", CLUSTER)
+        table = Table("cluster", title, "python benchmarks/scale.py cluster", CLUSTER)
         runs: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
             "kolmogorov, 2 threads": (_threads, (folder / "table",)),
             "kolmogorov, Dask, 1 worker of 2 threads": (_dask, (folder / "table", 1, 2)),
             "kolmogorov, Dask, 2 workers of 1 thread": (_dask, (folder / "table", 2, 1)),
-            "the same with work stealing": (_dask, (folder / "table", 2, 1, True)),
             "kolmogorov, Dask, 1 worker of 1 thread": (_dask, (folder / "table", 1, 1)),
             "Spark ALS, local[2]": (_spark, (paths,)),
             "implicit ALS, 2 threads": (_implicit, (folder / "table",)),
@@ -172,12 +160,6 @@ def cluster() -> None:
             found = in_process(work, *args)
             table.add(method, *(found.get(name) for name in ("sweep", "first", "memory", "moved", "rmse")))
         finish(table)
-        says = cost(1e5, 1e4, 1e7, EVENTS, 2, 1, 10, 64e6)
-        numbers = [says[name] / 1e6 for name in ("equations sent", "psi sent", "memory of a worker")]
-        print(
-            "\nThe cost model says for two workers, in MB: equations between workers {:.1f}, psi {:.2f}, in a worker "
-            "beyond its libraries at most {:.0f}".format(*numbers)
-        )
 
 
 def _timed(model: km.KolmogorovModel) -> dict[str, Any]:
@@ -192,11 +174,8 @@ def _threads(path: Path) -> dict[str, Any]:
     return _timed(model) | {"memory": peak_memory()}
 
 
-def _dask(path: Path, n_workers: int, n_threads: int, stealing: bool = False) -> dict[str, Any]:
-    import dask
+def _dask(path: Path, n_workers: int, n_threads: int) -> dict[str, Any]:
     from distributed import Client, LocalCluster
-
-    dask.config.set({"distributed.scheduler.work-stealing": stealing})
 
     with (
         LocalCluster(
@@ -260,96 +239,18 @@ def _is_java_child(process: Path) -> bool:
 
 def _implicit(path: Path) -> dict[str, Any]:
     from implicit.als import AlternatingLeastSquares
-    from scipy.sparse import csr_matrix
 
-    table = km.Observations.open(path)
-    rows = table.rows
-    matrix = csr_matrix(
-        (rows.values.astype(np.float32), rows.indices.copy(), rows.indptr.astype(np.int32)),
-        shape=(table.n_users, table.n_items),
-    )
     seconds: list[float] = []
 
     def watch(iteration: int, elapsed: float, loss: Any) -> None:
         seconds.append(elapsed)
 
     model = AlternatingLeastSquares(factors=EVENTS, iterations=ROUNDS, num_threads=2, random_state=0)
-    model.fit(matrix, show_progress=False, callback=watch)
+    model.fit(sparse_rows(km.Observations.open(path)), show_progress=False, callback=watch)
     return {"sweep": float(np.mean(seconds[1:])), "first": seconds[0], "memory": peak_memory()}
 
 
-# --- cost model ----------------------------------------------------------------------------------------------
-
-
-def cost(
-    users: float, items: float, ratings: float, events: int, workers: int, threads: int, shards: int, block: float
-) -> Result:
-    """Return what docs/scale.md says of a sweep, workers of some threads each; bytes, but for flops, tasks."""
-    row = 8 * events * (events + 1)
-    return {
-        "flops": 2 * ratings * events * events,
-        "read": 24 * ratings + 8 * (events + 1) * ratings,
-        "psi sent": workers * items * -(-events // 8),
-        "equations sent": (workers - 1) * items * row,
-        "equations summed": shards * items * row,
-        "memory of a worker": 24 * ratings / workers
-        + 16 * events * users / workers
-        + 8 * items * shards / workers
-        + 2 * min(block, items * row) * shards / workers
-        + 17 * threads * events * items,
-        "tasks": shards * (2 * max(1.0, items * row * WINDOW / block) + 2),
-    }
-
-
-def model() -> None:
-    """Calibrate the cost model on two million ratings and some thousand tasks, and read it out for a large table."""
-    nanoseconds, overhead = in_process(_core_time), in_process(_task_time)
-    print(f"\n{nanoseconds:.0f} ns of one processor per rating and sweep at D = {EVENTS}; {overhead:.2f} ms per task\n")
-    machines, cores = 64, 16
-    title = f"10^9 users, 10^6 items, 10^11 ratings; {machines} machines of {cores} processors"
-    table = Table("scale-model", title, "python benchmarks/scale.py model", MODEL, transposed=True)
-    for shards, block in ((machines * cores, 64e6), (machines * cores, 1e9), (100_000, 64e6)):
-        found = cost(1e9, 1e6, 1e11, EVENTS, machines, cores, shards, block)
-        compute = 1e11 * nanoseconds * 1e-9 / (machines * cores)
-        levels = int(np.ceil(np.log2(machines)))
-        network = levels * found["equations sent"] / (machines - 1) / 1.25e9
-        sums = found["equations summed"] * 3 / (machines * 20e9)
-        table.add(
-            f"{shards:,} shards, {_bytes(block)}",
-            *(_bytes(found[name]) for name in ("memory of a worker", "psi sent", "equations sent", "equations summed")),
-            f"{found['tasks'] / 1e6:.3g} million" if found["tasks"] >= 1e6 else f"{found['tasks']:,.0f}",
-            *(compute, sums, network, found["tasks"] * overhead / 1e3),
-        )
-    finish(table)
-
-
-def _bytes(number: float) -> str:
-    for unit, size in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6)):
-        if number >= size or unit == "MB":
-            return f"{number / size:.2g} {unit}" if number < 10 * size else f"{number / size:.0f} {unit}"
-    raise AssertionError
-
-
-def _core_time() -> float:
-    table = km.datasets.load("planted", n_users=20_000, n_items=2_000, n_events=EVENTS, n_observations=2_000_000)
-    fitted = km.KolmogorovModel(EVENTS, max_iter=6, n_jobs=1, **SETTINGS).fit(table)
-    return 1e9 * min(sweep.user_seconds + sweep.item_seconds for sweep in fitted.history_) / len(table)
-
-
-def _task_time() -> float:
-    from distributed import Client, LocalCluster
-
-    with (
-        LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0") as local,
-        Client(local) as client,
-    ):
-        client.gather(client.map(abs, range(200), pure=False))
-        began = time.perf_counter()
-        client.gather(client.map(abs, range(5000), pure=False))
-        return 1e3 * (time.perf_counter() - began) / 5000
-
-
-PARTS: dict[str, Callable[[], None]] = {"packed": packed, "cluster": cluster, "model": model}
+PARTS: dict[str, Callable[[], None]] = {"packed": packed, "cluster": cluster}
 
 if __name__ == "__main__":
     os.environ.setdefault("OMP_NUM_THREADS", "1")
