@@ -52,32 +52,6 @@ def test_certainty_that_is_right_scores_best_and_that_is_wrong_stays_finite():
     assert wrong["calibration"] > 0.7 > 0.02 > right["calibration"]
 
 
-@pytest.mark.parametrize("psi", ["binary", "soft"])
-def test_evaluate_adds_those_of_predict_distribution(psi):
-    rng = np.random.default_rng(0)
-    ratings = rng.integers(1, 6, (30, 12)).astype(float)
-    table = km.Observations.from_dense(ratings, maximum=5)
-    model = km.KolmogorovModel(3, psi=psi, learn_from="ratings", user_reg=0.1, random_state=0).fit(table)
-    got, points = model.evaluate(table), np.arange(1, 6) / 5
-    assert set(got) == {"rmse", "mae", "rmse_rating", "mae_rating", "log_score", "calibration"}
-    assert model.rating_values_.tolist() == [1, 2, 3, 4, 5]
-    distribution = model.predict_distribution(table)
-    expected = naive.distribution_scores(table.values, distribution, np.ones(len(table)), points, points)
-    assert got["log_score"] == pytest.approx(expected["log_score"])
-    assert got["calibration"] == pytest.approx(expected["calibration"])
-
-
-def test_a_scale_without_steps_is_cut_into_equal_ones():
-    smooth = km.Observations.from_dense(np.random.default_rng(0).random((30, 12)), maximum=1)
-    model = km.KolmogorovModel(3, learn_from="ratings", random_state=0).fit(smooth)
-    low, high = smooth.extent()
-    np.testing.assert_allclose(model.rating_values_, np.linspace(low, high, 64), atol=1e-8)
-    got = model.evaluate(smooth)
-    distribution, points = model.predict_distribution(smooth), model.rating_values_
-    expected = naive.distribution_scores(smooth.values, distribution, np.ones(len(smooth)), points, points)
-    assert got["log_score"] == pytest.approx(expected["log_score"])
-
-
 def test_yes_and_no_keep_their_scores_beside_the_new_ones(zoo):
     got = km.KolmogorovModel(4, psi="soft", learn_from="ratings", user_reg=0.3, random_state=0).fit(zoo).evaluate(zoo)
     assert {"accuracy", "log_loss", "brier", "log_score", "calibration"} <= set(got)

@@ -10,7 +10,6 @@ from kolmogorov.data.view import View
 from kolmogorov.errors import DataError, FileFormatError
 
 SMALL = {"n_chains": 2, "burn_in": 30, "n_samples": 5, "random_state": 0}
-STARS = np.arange(1, 6) / 5
 LIKELIHOODS = ("gaussian", "bernoulli")
 
 
@@ -70,35 +69,6 @@ def test_predictions_are_means_over_draws(models, tables, likelihood):
     low, high = model.predict_interval(table)
     said = table.scale.rating(table.values)
     assert ((said >= low - 1e-9) & (said <= high + 1e-9)).mean() > 0.8
-
-
-def predictive(posterior, table, points):
-    """The probability of each rating of a new answer, from the formulas."""
-    users, items = rows_of(table)
-    theta, psi = posterior.theta.astype(float), posterior.psi.astype(float)
-    if posterior.likelihood == "gaussian":
-        cuts = (points[1:] + points[:-1]) / 2
-        return naive.answer_shares(theta, psi, np.sqrt(posterior.noise), users, items, cuts)
-    yes = naive.chance_of_yes(np.einsum("kud,kid->kui", theta, psi)).mean(axis=0)[users, items]
-    return np.column_stack([1.0 - yes, yes])
-
-
-@pytest.mark.parametrize("likelihood", LIKELIHOODS)
-def test_scores_are_those_of_the_predictive_distribution(models, tables, likelihood):
-    model, table = models[likelihood], tables[likelihood]
-    points = np.array([0.0, 1.0]) if likelihood == "bernoulli" else STARS
-    bare = predictive(model.posterior_, table, points)
-    said = model.posterior_.at_rows(*rows_of(table))
-    forecast = np.array([naive.tilted(points, row, mean) for row, mean in zip(bare, said, strict=True)])
-    found = model.predict_distribution(table)
-    np.testing.assert_allclose(found, forecast, atol=1e-5)
-    np.testing.assert_allclose(found.sum(axis=1), 1.0)
-    # The tilt that gives them the mean that is predicted is a small one.
-    assert np.abs(found - bare).mean() < 0.02
-    expected = naive.distribution_scores(table.values, forecast, np.ones(len(table)), points, points)
-    scores = model.evaluate(table)
-    assert scores["log_score"] == pytest.approx(expected["log_score"], abs=1e-4)
-    assert scores["calibration"] == pytest.approx(expected["calibration"], abs=5e-3)
 
 
 def _array(name, value):

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from kolmogorov._support.optional import installed, require
-from kolmogorov._support.typing import Floats, Rows
+from kolmogorov._support.typing import Floats
 from kolmogorov.data.observations import Observations, check_any
+from kolmogorov.draws.convergence import effective_size, split_rhat
 from kolmogorov.draws.posterior import Posterior
 from kolmogorov.errors import DataError
-from kolmogorov.models import metrics
 from kolmogorov.models.ids import pair_rows
 
 #: What is not by chain and draw alone.
@@ -43,7 +43,7 @@ def agreement(chains: dict[str, Floats]) -> dict[str, dict[str, Floats]]:
     if next(iter(chains.values())).shape[1] < 4:
         raise DataError("Diagnostics need at least 4 draws of each chain; raise n_samples.")
     return {
-        name: {"rhat": metrics.split_rhat(draws), "ess": metrics.effective_size(draws)}
+        name: {"rhat": split_rhat(draws), "ess": effective_size(draws)}
         for name, draws in chains.items()
         if np.ptp(draws, axis=1).max() > 1e-12 * np.abs(draws).max()
     }
@@ -78,11 +78,16 @@ def groups_of(posterior: Posterior, observations: Observations, max_entries: int
     """Return ArviZ's groups: the first two axes of what was drawn are chains and draws."""
     chains = by_chain(posterior, observations, max_entries)
     single = {name: chains[name][..., 0] for name in posterior.priors}
-    users, items = _rows(posterior, observations, max_entries)
+    (users, items), _ = pair_rows(posterior, observations, None, "ignore")
+    users, items = posterior.known_rows(users[:max_entries], items[:max_entries])
     answers = observations.rescaled(posterior.scale).values[:max_entries]
     weights = 1.0 if observations.weights is None else observations.weights[:max_entries]
-    likely = weights * log_likelihood(posterior, users, items, answers)
-    again = replicated(posterior, users, items, np.random.default_rng(0))
+    # In every draw theta . psi, or the chance of a yes that it means: float64[n_draws, n].
+    theta, psi = (side.astype(np.float64) for side in posterior.placed_rows(users, items))
+    said, deviations = posterior.kind.expected(np.einsum("knd,knd->kn", theta, psi)), posterior.deviations(users)
+    likely = weights * posterior.kind.log_density(said, deviations, answers)
+    # With noise; answers that are normal are not cut to the scale.
+    again = posterior.kind.answered(said, deviations, np.random.default_rng(0))
     return {
         "posterior": chains | single,
         "posterior_predictive": {"answer": again.reshape(posterior.n_chains, -1, users.size)},
@@ -93,26 +98,3 @@ def groups_of(posterior: Posterior, observations: Observations, max_entries: int
             "item_answers": posterior.item_counts[posterior.item_seen],
         },
     }
-
-
-def _rows(posterior: Posterior, observations: Observations, max_entries: int) -> tuple[Rows, Rows]:
-    (users, items), _ = pair_rows(posterior, observations, None, "ignore")
-    return posterior.known_rows(users[:max_entries], items[:max_entries])
-
-
-def log_likelihood(posterior: Posterior, users: Rows, items: Rows, answers: Floats) -> Floats:
-    """Return the logarithm of the density, or of the probability, of answers in every draw; float64[n_draws, n]."""
-    said = _said(posterior, users, items)
-    return posterior.kind.log_density(said, posterior.deviations(users), answers)
-
-
-def replicated(posterior: Posterior, users: Rows, items: Rows, rng: np.random.Generator) -> Floats:
-    """Draw an answer from every draw, with its noise; float64[n_draws, n]. Those with normal noise are not cut."""
-    said = _said(posterior, users, items)
-    return posterior.kind.answered(said, posterior.deviations(users), rng)
-
-
-def _said(posterior: Posterior, users: Rows, items: Rows) -> Floats:
-    """Return theta . psi in every draw, or the chance of a yes that it means."""
-    theta, psi = posterior.placed_rows(users, items)
-    return posterior.kind.expected(np.einsum("knd,knd->kn", theta.astype(np.float64), psi.astype(np.float64)))
