@@ -10,7 +10,6 @@ import pytest
 import kolmogorov as km
 from kolmogorov._support.optional import require, to_frame
 from kolmogorov._support.seeds import base_seed, row_seeds
-from kolmogorov._support.threads import thread_count, usable_cpus
 from kolmogorov._support.writing import check_writable, replacing
 from kolmogorov.errors import FileWriteError, MissingExtraError, ParameterError
 
@@ -79,34 +78,6 @@ def test_seeds():
     assert np.array_equal(row_seeds(1, 2, 0, np.arange(10))[4:6], row_seeds(1, 2, 0, np.arange(4, 6)))
 
 
-def test_thread_counts():
-    assert thread_count(None) == 1
-    assert thread_count(-1) == usable_cpus()
-    assert thread_count(-1000) == 1
-    for wrong in (0, "2", True, 1.5):
-        with pytest.raises(ParameterError, match="'n_jobs' must be"):
-            thread_count(wrong)
-
-
-def test_atomic_files_are_whole_or_absent(tmp_path):
-    path = tmp_path / "f"
-
-    def broken():
-        with replacing(path) as stream:
-            stream.write(b"half")
-            raise RuntimeError
-
-    with pytest.raises(RuntimeError):
-        broken()
-    assert not list(tmp_path.iterdir())
-    with replacing(path) as stream:
-        stream.write(b"whole")
-    assert path.read_bytes() == b"whole"
-    mask = os.umask(0)
-    os.umask(mask)
-    assert path.stat().st_mode & 0o777 == 0o666 & ~mask
-
-
 def test_missing_extras_name_the_command(monkeypatch):
     import kolmogorov._support.optional as optional
 
@@ -164,28 +135,25 @@ def write(path, content=b"new"):
         stream.write(content)
 
 
-def names(folder):
-    return sorted(os.listdir(folder))
-
-
-@pytest.mark.parametrize("mode", [0o600, 0o640, 0o664, 0o777])
-def test_permissions_go_over(tmp_path, mode):
-    path = tmp_path / "model"
-    path.write_bytes(b"old")
-    path.chmod(mode)
-    before = path.stat()
-    write(path)
-    assert path.read_bytes() == b"new"
-    assert path.stat().st_mode == before.st_mode
-
-
-def test_what_is_under_way_is_no_more_readable_than_what_it_replaces(tmp_path):
+def test_a_file_is_whole_or_as_it_was_and_as_private(tmp_path):
     path = tmp_path / "model"
     path.write_bytes(b"old")
     path.chmod(0o600)
-    with replacing(path):
-        (part,) = tmp_path.glob(".model.*.part")
-        assert part.stat().st_mode & 0o777 == 0o600
+
+    def broken():
+        with replacing(path) as stream:
+            (part,) = tmp_path.glob(".model.*.part")
+            assert part.stat().st_mode & 0o777 == 0o600
+            stream.write(b"half")
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        broken()
+    assert path.read_bytes() == b"old"
+    assert list(tmp_path.iterdir()) == [path]
+    write(path)
+    assert path.read_bytes() == b"new"
+    assert path.stat().st_mode & 0o777 == 0o600
 
 
 def test_a_read_only_file_is_not_replaced(tmp_path):
@@ -207,19 +175,3 @@ def test_paths_that_are_none(tmp_path):
         with pytest.raises(FileWriteError, match="NUL"):
             attempt("a\0b")
     assert loop.is_symlink()
-
-
-def test_long_names(tmp_path):
-    path = tmp_path / ("n" * 250)
-    write(path)
-    assert names(tmp_path) == [path.name]
-
-
-def test_two_writers_do_not_disturb_each_other(tmp_path):
-    path = tmp_path / "model"
-    with replacing(path) as stream:
-        stream.write(b"long")
-        write(path, b"short")
-        check_writable(path)
-    assert path.read_bytes() == b"long"
-    assert names(tmp_path) == ["model"]

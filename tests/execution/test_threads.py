@@ -70,19 +70,6 @@ def test_shares_cover_every_row_once(counts, n_threads, row_entries, costs):
     assert (seen == 3).all()
 
 
-def test_work_that_is_worth_nothing_is_one_share_and_much_work_ends_in_short_ones():
-    shares = []
-    with Threads(4) as dealer:
-        dealer.deal(lambda *share: shares.append(share), 1000, 1, np.arange(1001))
-        assert shares == [(0, 1000)]
-        shares.clear()
-        dealer.deal(lambda *share: shares.append(share), 1000, 1, np.arange(1001), 1 << 18)
-    lengths = [last - first for first, last in sorted(shares)]
-    assert len(lengths) == 20
-    assert max(lengths[:4]) == 125
-    assert max(lengths[-4:]) < 20
-
-
 def test_a_mistake_in_a_share_is_raised_and_ends_the_others():
     done = []
 
@@ -95,21 +82,6 @@ def test_a_mistake_in_a_share_is_raised_and_ends_the_others():
     with Threads(2) as dealer, pytest.raises(ValueError, match="the first"):
         dealer.deal(work, 1000, 1 << 17)
     assert len(done) < 900
-
-
-def test_scratch_is_a_threads_own_and_is_used_again():
-    found = {}
-
-    def work(first, last):
-        mine = dealer.scratch(10)
-        assert dealer.scratch(5).base is mine.base
-        found.setdefault(threading.get_ident(), mine.base)
-        assert found[threading.get_ident()] is mine.base
-        time.sleep(0.001)
-
-    with Threads(3) as dealer:
-        dealer.deal(work, 50, 1 << 17)
-    assert len({id(memory) for memory in found.values()}) == len(found)
 
 
 def test_blas_has_one_thread_in_whatever_thread_computes():
