@@ -274,6 +274,14 @@ def test_cells_of_several_types_are_texts():
         read_ratings(frame.replace({2.5: "x"}))
 
 
+def test_columns_on_scales_of_their_own_hold_numbers():
+    with pytest.raises(DataError, match="row 2: value must be finite, got inf"):
+        read_ratings(pa.table({"who": list("abc"), "x": [1.0, None, float("inf")]}), wide=True, scale="column")
+    same = pa.table({"who": ["a", "b"], "x": [3, 3], "y": [1, 2], "z": pa.array([None, None], pa.float64())})
+    expected = {("a", "x"): 1.0, ("b", "x"): 1.0, ("a", "y"): 0.0, ("b", "y"): 1.0}
+    assert naive.cells(read_ratings(same, wide=True, scale="column")) == expected
+
+
 def test_several_sources_are_one_table(tmp_path):
     (tmp_path / "a.csv").write_text("user,item,rating\nbo,x,5\n7,y,1\n")
     parquet.write_table(pa.table({"user": ["cy"], "item": ["x"], "rating": [4.0]}), tmp_path / "b.parquet")

@@ -282,11 +282,12 @@ def _find_numbers(part: Part, told: Reading) -> None:
                 )
                 raise DataError(f"{error}{more}") from None
             raise
-        if told.scale == "column":
-            low, high = np.nanmin(column.numbers, initial=np.inf), np.nanmax(column.numbers, initial=-np.inf)
-            column.numbers = (
-                (column.numbers - low) / (high - low) if high > low else np.where(np.isnan(column.numbers), np.nan, 1.0)
-            )
+        if told.scale == "column" and not np.isnan(column.numbers).all():
+            found = column.numbers
+            known = np.flatnonzero(~np.isnan(found))
+            own = Terms(scaling="minmax").scale_of(found[known], None, lambda k: part.source.place(int(known[k])))  # noqa: B023
+            constant = own.minimum == found[known].max()
+            column.numbers = np.where(np.isnan(found), found, 1.0) if constant else own.probability(found)
 
 
 def read_pairs(path: Any, told: Reading) -> tuple[list[str], list[str]]:
