@@ -15,9 +15,10 @@ pytestmark = [
 LENGTHS = np.array([0, 1, 7, 33, 100], dtype=np.int32)
 
 
-@pytest.mark.parametrize("size", [1, 8, 16, 24])
-@pytest.mark.parametrize("bits", [False, True])
-@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(
+    ("size", "bits", "weighted"),
+    [(1, False, True), (8, True, False), (8, False, False), (24, True, True), (24, False, True)],
+)
 def test_normal_equations(size, bits, weighted):
     rng = np.random.default_rng(size)
     length, n, total = row_length(size), 50, int(LENGTHS.sum())
@@ -89,7 +90,7 @@ class Problems:
         return np.array([naive.value(q, m, row) for q, m, row in zip(self.whole, self.answer, x, strict=True)])
 
 
-@pytest.mark.parametrize("size", [1, 2, 5, 8, 16, 24, 48, 64])
+@pytest.mark.parametrize("size", [1, 5, 8, 24, 64])
 def test_pairwise_descent_ends_at_a_certified_point(size):
     problems = Problems(size, 7)
     length, n = problems.length, problems.n
@@ -113,7 +114,7 @@ def test_pairwise_descent_ends_at_a_certified_point(size):
     np.testing.assert_allclose(values, problems.values(found), atol=1e-6 * scale)
 
 
-@pytest.mark.parametrize("size", [1, 3, 5, 7, 9, 12])
+@pytest.mark.parametrize("size", [1, 5, 7, 12])
 def test_enumeration_is_exact(size):
     problems = Problems(size, 5)
     start = problems.rng.integers(1 << size, size=5).astype(np.uint64)
@@ -138,7 +139,7 @@ def test_enumeration_takes_the_smaller_code_of_equals():
     assert not int(words[0]) & 2
 
 
-@pytest.mark.parametrize("size", [6, 17, 40, 64])
+@pytest.mark.parametrize("size", [17, 64])
 def test_flips_end_where_no_pair_helps(size):
     problems = Problems(size, 3)
     start = problems.rng.integers(1 << min(size, 62), size=3).astype(np.uint64)
