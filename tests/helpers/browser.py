@@ -43,33 +43,6 @@ def launched(driver):
 
 #: Milliseconds after which what a test waits for is taken to never come; a busy machine is to stay far below.
 PATIENCE = 90_000
-# The page draws a view when it hears that the address has changed; whoever listens after it hears of a view drawn.
-_GO = """(hash) => new Promise((drawn) => {
-    const before = location.hash;
-    addEventListener("hashchange", () => drawn(), { once: true });
-    location.hash = hash;
-    if (location.hash === before) drawn();
-})"""
-
-
-def go(page, view):
-    """Go to a view and wait until it is drawn."""
-    page.evaluate(_GO, view)
-
-
-def address(page):
-    """The address as the page knows it; the driver hears of it later."""
-    return page.evaluate("location.href")
-
-
-def eventually(page, read, holds):
-    """Read again and again until what is read is as expected; return it."""
-    for _ in range(PATIENCE // 20):
-        found = read()
-        if holds(found):
-            return found
-        page.wait_for_timeout(20)
-    raise AssertionError(f"still {found!r}")
 
 
 def main():

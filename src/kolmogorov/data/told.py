@@ -136,7 +136,7 @@ class Provenance:
 
     def label(self, rating: float) -> str | None:
         """Return the word that a rating was read from, or None; of several words the first."""
-        return next((word for word, number in self.words.items() if abs(number - rating) < 1e-9), None)
+        return next((word for word, number in self.words.items() if abs(number - rating) < 1e-6), None)
 
     def lines(self) -> list[str]:
         """Return the sentences that say it."""

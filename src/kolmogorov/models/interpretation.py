@@ -250,6 +250,6 @@ class ListInterpretation(Reading):
         return explain_list(self.fitted_, self._new_thetas, user, item, guest, unknown)
 
     def _page(self, observations: Any, options: Any, progress: Any) -> Page:
-        from kolmogorov.report import LIST_SCRIPTS, Page, gather_lists, render
+        from kolmogorov.report import Page, gather_lists, render
 
-        return Page(render(gather_lists(self, observations, options, progress), LIST_SCRIPTS))  # type: ignore[arg-type]
+        return Page(render(gather_lists(self, observations, options, progress), "lists.js"))  # type: ignore[arg-type]

@@ -6,23 +6,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from kolmogorov._support.progress import notice
-from kolmogorov._support.typing import Rows
 from kolmogorov._support.validation import check_parameters, integer
 from kolmogorov.data import Observations
-from kolmogorov.descent.fitted import Fitted
 from kolmogorov.draws.convergence import convergence_of
 from kolmogorov.draws.posterior import Posterior
 from kolmogorov.errors import DataError, ParameterError
-from kolmogorov.interpret import Relations
 from kolmogorov.interpret.counting import Counting, check_likes
 from kolmogorov.models.metrics import held_out
-from kolmogorov.report.events import events, indistinct, reading, rounded, rules_of, shown_model, threshold_of
-from kolmogorov.report.quality import FEW, LITTLE, Subject, alerts, quality, tested, weaknesses
+from kolmogorov.report.events import events, indistinct, rounded, rules_of, shown_model
+from kolmogorov.report.quality import FEW, Subject, alerts, quality, tested
 from kolmogorov.report.table import (
-    addresses,
     data_name,
     example,
     plurals,
@@ -69,42 +63,35 @@ def gather(
     _check(options, likes, observations)
     pixels = _pixels(options, len(one.users), len(one.items))
     nouns = plurals(options.nouns)
-    threshold = threshold_of(one, likes)
-    fitted = reading(one, threshold)
-    whole = (fitted.training if observations is None else observations).rescaled(fitted.scale)
-    fresh = held_out(fitted, whole)
+    whole = (one.training if observations is None else observations).rescaled(one.scale)
+    fresh = held_out(one, whole)
     tell("testing the model")
     test = tested(model, fresh)
-    judges = Counting.for_model(fitted, fresh if len(fresh) >= FEW else None, likes)
-    relations = Relations(fitted)
+    judges = Counting.for_model(one, fresh if len(fresh) >= FEW else None, likes)
     tell("counting rules")
-    drawn = Relations(fitted, model.fitted_, level=threshold) if model._has_draws else None
-    rules = rules_of(relations, judges, drawn)
-    tell("arranging the order")
-    order = _order(relations)
+    rules = rules_of(model.relations(likes=likes), judges)
     tell("describing items, events and users")
-    shown = shown_users(fitted, options.max_users)
-    titles = shown_names(fitted.items)
-    named, name = events(one, pixels != "items", fitted), data_name(fitted, observations)
+    shown = shown_users(one, options.max_users)
+    named, name = events(one, pixels != "items"), data_name(one, observations)
     return heading(options, name) | {
         "nouns": nouns,
-        "table": table_of(fitted, whole, fresh, name),
+        "table": table_of(one, whole, fresh, name),
         "summary": _summary(model, whole, fresh, likes),
-        "alerts": alerts(model, one, relations, test, whole, nouns),
+        "alerts": alerts(model, one, test, whole, nouns),
         "quality": quality(test),
-        "wrong": weaknesses(test),
         "example": example(one, shown, fresh),
-        "curve": [[sweep.sweep, round(sweep.rmse, 5)] for sweep in fitted.history],
         "events": named,
         "indistinct": indistinct(one, [event["name"] for event in named], nouns),
         "image": options.image,
         "pixels": pixels,
-        "items": _items(fitted, titles, relations, judges),
-        "psi": ["".join("1" if bit else "0" for bit in row) for row in fitted.psi.tolist()],
+        "items": {
+            "names": shown_names(one.items),
+            "counts": one.item_counts.tolist(),
+            "rates": rounded(judges.rates, 3),
+        },
         "model": shown_model(one, shown, _unobserved(model)),
         "rules": rules,
-        "order": order,
-        "users": users(fitted, shown, fresh),
+        "users": users(one, shown, fresh),
     }
 
 
@@ -143,72 +130,39 @@ def _summary(model: Subject, whole: Observations, fresh: Observations, likes: fl
     fitted = model._one_model
     return {
         "model": type(model).__name__,
-        "n_users": int(fitted.user_seen.sum()),
-        "n_items": int(fitted.item_seen.sum()),
-        "n_events": fitted.n_events,
         "n_trained": len(fitted.training),
-        "n_fresh": len(fresh),
         "settings": _settings(model),
         "scale": [fitted.scale.minimum, fitted.scale.maximum],
         "likes": round(float(fitted.scale.rating(likes)), 6),
-        # From which share on something counts as a yes, answered or expected.
-        "likes_share": threshold_of(fitted, likes),
+        # From which share on something counts as a yes.
+        "likes_share": 0.5 if fitted.training.is_binary else likes,
         "binary": bool(whole.is_binary),
         "judged_on": "held-out" if len(fresh) >= FEW else "training",
-        "draws": _draws(model.fitted_, fitted) if model._has_draws else None,
-        "learned_from": fitted.learned_from,
-        "threshold": None if fitted.psi.dtype == bool else threshold_of(fitted, likes),
-        "little": LITTLE,
+        "draws": _draws(model) if model._has_draws else None,
     }
 
 
 def _settings(model: Any) -> str:
     """Say how the model was found."""
-    if isinstance(model.fitted_, Posterior):
+    if model._has_draws:
         return f"{model.fitted_.n_draws} draws, read as one model"
-    fitted = model.fitted_
-    levels = "two levels" if fitted.psi.dtype == bool else "chances"
-    if fitted.learned_from == "draws":
+    levels = "two levels" if model.fitted_.psi.dtype == bool else "chances"
+    if model.fitted_.learned_from == "draws":
         return f"{levels}, learned from draws"
     return f"{levels}, learned from the ratings, user_reg {model.user_reg}, item_reg {model.item_reg}"
 
 
-def _draws(posterior: Posterior, read: Fitted) -> dict[str, Any]:
+def _draws(model: Any) -> str:
     """Say of which draws the model consists, and how far the one that is shown is from their average."""
-    return {
-        "n_draws": posterior.n_draws,
-        "n_chains": posterior.n_chains,
-        "n_events": posterior.n_events,
-        "distance": round(read.history[-1].rmse, 6),
-        "agreement": f"{convergence_of(posterior)}.",
-    }
+    drawn, read = model.fitted_, model._one_model
+    distance = read.history[-1].rmse * read.scale.span
+    return (
+        f"Predictions are averages of {drawn.n_draws:,} draws from {drawn.n_chains} chains. What is read here is one "
+        f"model of {read.n_events} events that stands for them, {distance:.3g} away from them (root mean square). "
+        f"{convergence_of(drawn)}."
+    )
 
 
 def _unobserved(model: Any) -> float:
     """Return what an entry that was not observed weighs, as a no, when someone new is placed."""
     return float(model.fitted_.unobserved if isinstance(model.fitted_, Posterior) else model.unobserved_)
-
-
-def _items(fitted: Fitted, titles: list[str], relations: Relations, judges: Counting) -> dict[str, Any]:
-    """Describe every item: how often it was seen and liked, and its place in the order."""
-    class_of: Rows = np.full(len(fitted.items), -1)
-    class_of[relations.supports.members] = relations.supports.class_of
-    return {
-        "names": titles,
-        "ids": addresses(fitted.items),
-        "counts": fitted.item_counts.tolist(),
-        "rates": rounded(judges.rates, 3),
-        "judged": judges.raters.tolist(),
-        "influence": rounded(relations.influence, 3),
-        "class_of": class_of.tolist(),
-    }
-
-
-def _order(relations: Relations) -> dict[str, Any]:
-    order = relations.order
-    return {
-        "members": [rows.tolist() for rows in order.classes],
-        "levels": order.levels.tolist(),
-        "ranks": order.ranks.tolist(),
-        "covers": order.covers.tolist(),
-    }

@@ -18,12 +18,12 @@ from kolmogorov.data.view import View
 from kolmogorov.descent.fitted import entry_rows
 from kolmogorov.errors import DataError, ParameterError
 from kolmogorov.models.lists import FittedLists
-from kolmogorov.models.metrics import POPULARITY, held_out, popularity_scores, verdict
+from kolmogorov.models.metrics import POPULARITY, held_out, popularity_scores
 from kolmogorov.models.ranking import least_count
 from kolmogorov.report.content import Options, heading
 from kolmogorov.report.events import events, shown_model
 from kolmogorov.report.page import as_text
-from kolmogorov.report.quality import FEW, LENGTH
+from kolmogorov.report.quality import FEW, LENGTH, MODEL, verdict_of
 from kolmogorov.report.table import data_name, plurals, shown_names, table_of
 
 
@@ -59,12 +59,9 @@ def list_example(model: Any, fresh: Observations, length: int) -> dict[str, Any]
     }
 
 
-#: In the order of use.
-SCRIPTS = ("dom.js", "data.js", "simplex.js", "fold_in.js", "search.js", "lists.js")
 #: Items that the page holds, with a weight for each pair of them: some 3 MB. Items of an event that are named, and
 #: items whose weights are made at once. By judgement.
 _SHOWN, _NAMED, _ROWS = 800, 12, 64
-_NAME = "ListModel"
 
 
 def gather_lists(
@@ -85,7 +82,6 @@ def gather_lists(
     counts = fitted.item_counts
     shown = np.lexsort((np.arange(counts.size), -counts))[: min(_SHOWN, int((counts > 0).sum()))]
     titles = shown_names(fitted.items)
-    settings = {name: round(value, 6) for name, value in asdict(fitted.settings).items()}
     placing = shown_model(fitted.events, np.empty(0, dtype=np.int64), fitted.settings.unobserved)
     name = data_name(fitted, observations)
     return heading(options, name) | {
@@ -93,26 +89,31 @@ def gather_lists(
         "example": list_example(model, fresh, LENGTH),
         "nouns": plurals(options.nouns),
         "summary": {
+            "model": type(model).__name__,
+            "settings": f"ridge {fitted.settings.ridge:.3g}, unobserved {fitted.settings.unobserved:.3g}",
             "n_users": int(fitted.user_seen.sum()),
             "n_items": int(fitted.item_seen.sum()),
-            "n_events": fitted.events.n_events,
             "n_trained": len(fitted.training),
             "scale": [fitted.scale.minimum, fitted.scale.maximum],
             "binary": True,
             "likes_share": 1.0,
             "least": least_count(counts, LENGTH),
-            "settings": settings,
+            "balance": fitted.settings.balance,
+            "draws": None,
         },
         "quality": quality,
-        "items": {"names": [titles[row] for row in shown], "counts": counts[shown].tolist(), "ids": None},
+        "items": {"names": [titles[row] for row in shown], "counts": counts[shown].tolist()},
         "events": [
             {"name": event["name"], "share": event["share"], "items": [titles[row] for row in event["items"][:_NAMED]]}
             for event in events(fitted.events)
         ],
         "model": placing | {"psi": as_text(fitted.events.psi[shown])},
         "links": as_text(_links_among(fitted, shown)),
-        "users": {"names": [], "counts": []},
-        "order": None,
+        "users": {"names": [], "counts": [], "values": [0, 1]},
+        "alerts": [],
+        "indistinct": [],
+        "image": None,
+        "pixels": None,
     }
 
 
@@ -136,12 +137,13 @@ def _links_among(fitted: FittedLists, shown: Rows) -> Any:
 
 def _quality(model: Any, fresh: Observations) -> dict[str, Any]:
     """Judge lists by what the model was not trained on; where that is too little, by a fifth of the training data."""
+    nothing: dict[str, Any] = {"scores": [], "verdict": None, "lists": LENGTH, "coverage": None, "calibration": []}
     protocol = f"Judged by {len(fresh):,} entries that the model was not trained on."
     if len(fresh) < FEW:
         try:
             train, fresh = model.fitted_.training.split(test_size=0.2, random_state=0, by="user")
         except DataError:
-            return {"protocol": "There are too few entries to judge lists by.", "scores": [], "verdict": None}
+            return {"protocol": "There are too few entries to judge lists by."} | nothing
         # What was chosen is kept: it is the lists that are judged.
         again = clone(model).set_params(random_state=0, callback=None, **asdict(model.settings_))
         model = again.fit(train)
@@ -150,12 +152,8 @@ def _quality(model: Any, fresh: Observations) -> dict[str, Any]:
             f"by the remaining {len(fresh):,} entries."
         )
     if not reaching(fresh.values, model.fitted_.likes).any():
-        return {"protocol": "Nothing in the data is a yes, so lists cannot be judged.", "scores": [], "verdict": None}
+        return {"protocol": "Nothing in the data is a yes, so lists cannot be judged."} | nothing
     found = model.evaluate(fresh, ranking=True, k=LENGTH, unknown="ignore")
-    guesses = {POPULARITY: popularity_scores(model.fitted_.training, fresh, LENGTH)}
-    scores = {_NAME: found, **guesses}
-    return {
-        "protocol": protocol,
-        "scores": [{"name": name, **each} for name, each in scores.items()],
-        "verdict": verdict(found, guesses, "ndcg"),
-    }
+    scores = {MODEL: found, POPULARITY: popularity_scores(model.fitted_.training, fresh, LENGTH)}
+    listed = [{"name": name, **each} for name, each in scores.items()]
+    return nothing | {"protocol": protocol, "scores": listed, "verdict": verdict_of(scores)}

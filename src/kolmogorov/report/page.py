@@ -57,12 +57,8 @@ def _bit_lengths(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.frexp(numbers.astype(np.float64))[1].astype(np.int64)
 
 
-#: In the order of use: what a file says at once, those before it must have said.
-SCRIPTS = (
-    "dom.js", "data.js", "simplex.js", "fold_in.js", "naming.js", "address.js", "table.js", "search.js", "charts.js",
-    "parts.js", "overview.js", "what_if.js", "events.js", "matrix.js", "rules.js", "diagram.js", "order.js", "items.js",
-    "users.js", "wrong.js", "main.js",
-)  # fmt: skip
+#: In the order of use; a page of lists ends in another file.
+_SHARED = ("base.js", "charts.js", "views.js")
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,12 +83,12 @@ class Page:
         )
 
 
-def render(content: dict[str, Any], scripts: tuple[str, ...] = SCRIPTS) -> str:
+def render(content: dict[str, Any], last: str = "main.js") -> str:
     """Fill the template. A policy in the page allows this one script and this one style, and no network."""
     jinja2 = require("jinja2", extra="report", purpose="A report")
     folder = files("kolmogorov.report").joinpath("templates")
     style = folder.joinpath("style.css").read_text(encoding="utf-8")
-    script = "\n".join(folder.joinpath(name).read_text(encoding="utf-8") for name in scripts)
+    script = "\n".join(folder.joinpath(name).read_text(encoding="utf-8") for name in (*_SHARED, last))
     environment = jinja2.Environment(autoescape=True, trim_blocks=True, undefined=jinja2.StrictUndefined)
     template = environment.from_string(folder.joinpath("page.html").read_text(encoding="utf-8"))
     page: str = template.render(

@@ -15,11 +15,9 @@ from kolmogorov.descent.fitted import Fitted, Trained, entry_rows
 from kolmogorov.draws.convergence import convergence_of
 from kolmogorov.draws.posterior import Posterior
 from kolmogorov.errors import DataError, FitError, ParameterError
-from kolmogorov.interpret import Relations
 from kolmogorov.interpret.plot import calibration_bins
 from kolmogorov.models.ids import at_entries
 from kolmogorov.models.metrics import NO_AND_YES, POPULARITY, Scores, SimpleGuesses, decisive, popularity_scores
-from kolmogorov.report.table import label_of
 
 
 class Subject(Protocol):
@@ -32,6 +30,9 @@ class Subject(Protocol):
     @property
     def _one_model(self) -> Fitted:
         """The model that is read."""
+
+    def relations(self, *, likes: float | None) -> Any:
+        """Return the relations between items."""
 
     def evaluate(self, observations: Any, *, ranking: bool, k: int, unknown: Any) -> dict[str, float]:
         """Return scores of lists on held-out observations."""
@@ -121,7 +122,7 @@ def quality(test: Test | str) -> dict[str, Any]:
         "lists": LENGTH if test.lists else None,
         "calibration": [[round(float(p), 4), round(float(v), 4), int(n)] for p, v, n in bins],
         "coverage": None if test.lists else _coverage(test),
-        "verdict": _verdict(scores),
+        "verdict": verdict_of(scores),
     }
 
 
@@ -135,7 +136,7 @@ def _errors(fresh: Observations, guess: Floats) -> dict[str, float]:
     return found | {"log_loss": -found.pop("log_score")}
 
 
-def _verdict(scores: dict[str, dict[str, float]]) -> dict[str, Any]:
+def verdict_of(scores: dict[str, dict[str, float]]) -> dict[str, Any]:
     """Compare the model with the best of the guesses: by how much of its error, or of its score, it is better."""
     measure = decisive(scores[MODEL])
     others = {name: found[measure] for name, found in scores.items() if name != MODEL}
@@ -155,97 +156,6 @@ def _coverage(test: Test) -> float | None:
     return round(test.fitted.coverage(rows[0], rows[1], test.fresh.values[part], None), 4)
 
 
-#: Ends of the groups by number of training observations, and the fewest groups that tell anything. By judgement.
-_ENDS = np.array([0, 1, 5, 20, 100, 500])
-_FEWEST = 3
-#: Values told apart; where there are more, tenths of the scale are. By judgement.
-_VALUES = 12
-#: Items listed as predicted worst, and the least test observations of such. By judgement.
-_WORST, _LEAST = 12, 5
-
-
-def weaknesses(test: Test | str) -> dict[str, Any] | None:
-    """Return errors in groups, a confusion table for yes and no, and the items predicted worst.
-
-    None without a test, and for lists: where only yes is recorded, a small prediction is no error.
-    """
-    if isinstance(test, str) or test.lists:
-        return None
-    trained = test.fitted
-    counts = [np.append(known, 0) for known in (trained.item_counts, trained.user_counts)]
-    return {
-        "items": _by_count(test, counts[0][test.items]),
-        "users": _by_count(test, counts[1][test.users]),
-        "levels": _by_value(test),
-        "confusion": _confusion(test) if test.fresh.is_binary else None,
-        "worst": _worst(test),
-    }
-
-
-def _by_count(test: Test, counts: Rows) -> list[dict[str, Any]]:
-    ends = _ENDS
-    if len(np.unique(np.searchsorted(ends, counts, side="right"))) < _FEWEST:
-        # Most counts are alike: quarters of the entries tell more than round numbers.
-        ends = np.unique(np.append(counts.min(), np.quantile(counts, (0.25, 0.5, 0.75)).astype(np.int64) + 1))
-    place = np.searchsorted(ends, counts, side="right") - 1
-    found = []
-    for k, first in enumerate(ends.tolist()):
-        last = int(ends[k + 1]) - 1 if k + 1 < len(ends) else None
-        label = f"{first}" if last == first else f"{first}+" if last is None else f"{first}–{last}"
-        found += _errors_of(test, place == k, label)
-    return found
-
-
-def _by_value(test: Test) -> list[dict[str, Any]]:
-    values, scale = test.fresh.values, test.fresh.scale
-    distinct = np.unique(values.round(9))
-    if len(distinct) > _VALUES:
-        place = np.minimum((values * 10).astype(int), 9)
-        ends = [(scale.rating(k / 10), scale.rating((k + 1) / 10)) for k in range(10)]
-        return [row for k, (a, b) in enumerate(ends) for row in _errors_of(test, place == k, f"{a:g}–{b:g}")]
-    place = np.searchsorted(distinct, values.round(9))
-    names = [label_of(test.fresh, v) or f"{scale.rating(v):g}" for v in distinct.tolist()]
-    return [row for k, name in enumerate(names) for row in _errors_of(test, place == k, name)]
-
-
-def _errors_of(test: Test, chosen: Any, label: str) -> list[dict[str, Any]]:
-    """Return a row for some of the test's entries: number, errors, and how far predictions lie above the truth."""
-    if not chosen.any():
-        return []
-    values = test.fresh.values[chosen]
-
-    def rmse(guess: Floats) -> float:
-        return round(float(np.sqrt(np.mean((guess[chosen] - values) ** 2))), 5)
-
-    over = float(np.mean(test.predicted[chosen] - values))
-    number = int(chosen.sum())
-    errors = {"model": rmse(test.predicted), "other": rmse(test.guesses[BIASES])}
-    return [{"label": label, "n": number, **errors, "over": round(over, 5)}]
-
-
-def _confusion(test: Test) -> list[list[int]]:
-    """Return counts [said no, said yes] by [predicted no, predicted yes]."""
-    said, predicted = test.fresh.values >= 0.5, test.predicted >= 0.5
-    table = np.bincount(2 * said + predicted, minlength=4).reshape(2, 2)
-    return [[int(n) for n in row] for row in table]
-
-
-def _worst(test: Test) -> list[list[Any]]:
-    """Return items (row, test observations, mean prediction, mean value) by how much their squared errors sum to."""
-    n_items = len(test.fitted.items)
-    known = test.items >= 0
-    rows, values, predicted = test.items[known], test.fresh.values[known], test.predicted[known]
-    count = np.bincount(rows, minlength=n_items)
-    sums = [np.bincount(rows, weights=w, minlength=n_items) for w in (predicted, values, (predicted - values) ** 2)]
-    mean = [total / np.maximum(count, 1) for total in sums]
-    order = np.argsort(-np.where(count >= _LEAST, mean[2], -1.0), kind="stable")[:_WORST]
-    return [
-        [int(k), int(count[k]), round(float(mean[0][k]), 4), round(float(mean[1][k]), 4), round(float(mean[2][k]), 4)]
-        for k in order
-        if count[k] >= _LEAST
-    ]
-
-
 #: Fewer training observations than this say little about an item or a user. By judgement.
 LITTLE = 5
 #: An event with a smaller share of the population hardly happens. By judgement.
@@ -257,7 +167,6 @@ _SAME = 1e-6
 def alerts(
     model: Subject,
     fitted: Fitted,
-    relations: Relations,
     test: Test | str,
     whole: Observations,
     nouns: dict[str, list[str]],
@@ -273,9 +182,8 @@ def alerts(
         agreement = convergence_of(model.fitted_)
         if agreement.rhat.size and not agreement.settled:
             found.append(
-                "The chains found different solutions: averages are usable, events and rules may not be. More chains "
-                'improve the average; a longer burn_in or fewer events bring them together. "Settings and fit" has the '
-                "numbers."
+                "The chains found different solutions: averages are usable, events and rules may not be. A longer "
+                "burn_in or fewer events bring them together."
             )
     for noun, counts in (
         (nouns["item"], fitted.item_counts),
@@ -286,28 +194,16 @@ def alerts(
             share = little / max(int((counts > 0).sum()), 1)
             has = "has" if little == 1 else "have"
             found.append(f"{_counted(little, noun)} ({_percent(share)}) {has} fewer than {LITTLE} observations.")
-    found += _trivial(fitted, relations, nouns["item"])
+    same = int((np.ptp(fitted.psi[fitted.item_seen].astype(np.float64), axis=1) < _SAME).sum())
+    if same:
+        found.append(f"{_counted(same, nouns['item'])} {'is' if same == 1 else 'are'} the same in every event.")
     rare = int((fitted.population < _RARE).sum())
     if rare:
         found.append(
             f"{rare} event{'s' if rare > 1 else ''} hardly ever happen{'' if rare > 1 else 's'}: try fewer events."
         )
-    if not relations.counts["implication"] and not relations.counts["equivalence"]:
-        found.append("The model has no implications: no item's events are all events of another.")
     if whole.is_binary and np.mean(whole.values) > 0.97:
         found.append(f'{np.mean(whole.values):.0%} of the answers are yes: guessing "yes" everywhere is hard to beat.')
-    return found
-
-
-def _trivial(fitted: Fitted, relations: Relations, noun: list[str]) -> list[str]:
-    """Name items that are the same in every event; one that merely reaches a yes in none of them is not."""
-    found = []
-    same = np.ptp(fitted.psi.astype(np.float64), axis=1) < _SAME
-    for rows, where in ((relations.always, "every event"), (relations.never, "no event")):
-        number = int(same[rows].sum())
-        if number:
-            verb = "happens" if number == 1 else "happen"
-            found.append(f"{_counted(number, noun)} {verb} in {where}: the prediction is the same for everyone.")
     return found
 
 

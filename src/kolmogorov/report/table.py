@@ -30,11 +30,6 @@ def shown_names(vocabulary: Vocabulary) -> list[str]:
     ]
 
 
-def addresses(vocabulary: Vocabulary) -> list[str] | None:
-    """Return what links name rows by, their ids; None where these are the names."""
-    return None if vocabulary.labels is None else [_cut(str(identifier)) for identifier in vocabulary.ids.tolist()]
-
-
 def label_of(whole: Observations, value: float) -> str | None:
     """Return the word that a value in [0, 1] was read from; of yes and no these; None where there is none."""
     if whole.is_binary:
@@ -213,7 +208,7 @@ def shown_users(trained: Trained, max_users: int) -> Rows:
 
 def users(trained: Trained, rows: Rows, fresh: Observations) -> dict[str, Any]:
     """Describe users: names, and their ratings in training and beyond it."""
-    names, ids = shown_names(trained.users), addresses(trained.users)
+    names = shown_names(trained.users)
     place = np.full(len(trained.users) + 1, -1, dtype=np.int64)
     place[rows] = np.arange(len(rows))
     parts = [_entries(trained, trained.training, place, 0), _entries(trained, fresh, place, 1)]
@@ -222,11 +217,8 @@ def users(trained: Trained, rows: Rows, fresh: Observations) -> dict[str, Any]:
     user, item, value, late = user[order], item[order], value[order], late[order]
     values, codes = _coded(value)
     return {
-        "n_all": int(trained.user_seen.sum()),
         "names": [names[row] for row in rows.tolist()],
-        "ids": None if ids is None else [ids[row] for row in rows.tolist()],
         "counts": np.bincount(user, minlength=len(rows)).tolist(),
-        "trained": trained.user_counts[rows].tolist(),
         "gaps": varints(_gaps(user, item)),
         "values": values,
         "small": len(values) <= 8,

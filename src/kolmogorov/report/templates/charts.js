@@ -1,315 +1,146 @@
-// On a phone pictures are drawn smaller, so that their letters are not.
-const NARROW = document.documentElement.clientWidth < 640;
-const CASES = ["case", "cases"];
-const BOX = { width: NARROW ? 330 : 480, height: 260, left: 64, right: 12, top: 12, bottom: 40 };
+// Pictures: shares of events, bars, the way to a prediction, pixels. Every event has one colour, everywhere.
+const COLOURS = [
+  ...["#4269d0", "#e68a00", "#d6453d", "#1f9e89", "#3ca951", "#e377b0", "#8f5bd6", "#5aa5d6", "#9c6b4e", "#7a7f87"],
+  ...["#b8a000", "#c2185b"],
+];
+const colour = (event) =>
+  event < COLOURS.length
+    ? COLOURS[event]
+    : `color-mix(in srgb, ${COLOURS[(5 * event) % COLOURS.length]} 60%, ${Math.floor(event / COLOURS.length) % 2 ? "white" : "black"})`;
+const swatch = (event) => el("i", { class: "swatch", style: { background: colour(event) }, "aria-hidden": "true" });
+const eventName = (event, length = 60) => clipped(EVENTS[event].name, length);
 
-/** Round marks that cover a range. */
-function marks(low, high, count = 5) {
-  const raw = (high - low || 1) / count;
-  const power = 10 ** Math.floor(Math.log10(raw));
-  const step = [1, 2, 5, 10].map((k) => k * power).find((s) => s >= raw);
-  const found = [];
-  for (let k = Math.ceil(low / step - 1e-9); k * step <= high + 1e-9 * step; k++) found.push(k * step);
-  return { found, digits: Math.max(0, Math.ceil(-Math.log10(step) - 1e-9)) };
-}
-
-/** Axes with marks; returns the picture and the maps from data to places. */
-function axes({ xs, ys, xLabel, yLabel, box = BOX, xMarks = null, xShow = null, yShow = null }) {
-  const { width, height, left, right, top, bottom } = box;
-  const [x0, x1] = [Math.min(...xs), Math.max(...xs)];
-  const [y0, y1] = [Math.min(...ys), Math.max(...ys)];
-  const x = (value) => left + ((value - x0) / (x1 - x0 || 1)) * (width - left - right);
-  const y = (value) => height - bottom - ((value - y0) / (y1 - y0 || 1)) * (height - top - bottom);
-  const picture = svg("svg", { class: "chart", viewBox: `0 0 ${width} ${height}` });
-  const upward = marks(y0, y1, 6);
-  for (const mark of upward.found)
-    picture.append(
-      svg("path", { class: "grid", d: `M${left},${y(mark)}H${width - right}` }),
-      svg("text", { x: left - 6, y: y(mark) + 4, "text-anchor": "end" }, yShow ? yShow(mark) : mark.toFixed(upward.digits)),
-    );
-  const across = marks(x0, x1);
-  for (const mark of xMarks ?? across.found)
-    picture.append(
-      svg(
-        "text",
-        { x: x(mark), y: height - bottom + 16, "text-anchor": "middle" },
-        xShow ? xShow(mark) : mark.toFixed(across.digits),
-      ),
-    );
-  picture.append(
-    svg("path", { class: "axis", d: `M${left},${top}V${height - bottom}H${width - right}` }),
-    svg("text", { class: "label", x: (left + width - right) / 2, y: height - 6, "text-anchor": "middle" }, xLabel),
-    svg(
-      "text",
-      { class: "label", transform: `translate(13,${(top + height - bottom) / 2}) rotate(-90)`, "text-anchor": "middle" },
-      yLabel,
-    ),
+/** Rows of a label, a bar from 0 to 1, and words beside it: labels never overlap. */
+function barList(rows) {
+  const most = Math.max(...rows.map((row) => row.share), 1e-9);
+  const bar = ({ share, fill }) =>
+    el("span", { class: "track" }, el("i", { style: { width: `${(100 * share) / most}%`, background: fill ?? "var(--bar)" } }));
+  return el(
+    "ul",
+    { class: "bars" },
+    rows.map((row) => el("li", {}, el("span", {}, row.label), bar(row), el("span", { class: "number" }, row.words))),
   );
-  return { picture, x, y };
 }
 
-function linePlot(points, xLabel, yLabel) {
-  const { picture, x, y } = axes({ xs: points.map((p) => p[0]), ys: points.map((p) => p[1]), xLabel, yLabel });
-  picture.append(svg("path", { class: "curve", d: "M" + points.map((p) => `${x(p[0])},${y(p[1])}`).join("L") }));
-  return picture;
-}
-
-/** Mean prediction against mean outcome, as people read them; a dot's area is its number of cases. */
-function calibrationPlot(bins) {
-  const unit = SUMMARY.binary ? (share) => share : rating;
-  const found = bins.map(([predicted, observed]) => [unit(predicted), unit(observed)]);
-  const all = [...found.flat(), ...(SUMMARY.binary ? [0, 1] : ANSWERS.map(Number))];
-  const ends = [Math.min(...all), Math.max(...all)];
-  const { picture, x, y } = axes({
-    xs: ends,
-    ys: ends,
-    xLabel: SUMMARY.binary ? "mean prediction" : "mean prediction, in rating units",
-    yLabel: "mean observed",
-  });
-  picture.append(svg("path", { class: "guide", d: `M${x(ends[0])},${y(ends[0])}L${x(ends[1])},${y(ends[1])}` }));
-  const most = Math.max(...bins.map((bin) => bin[2]));
-  picture.append(svg("path", { class: "curve", d: "M" + found.map((at) => `${x(at[0])},${y(at[1])}`).join("L") }));
-  bins.forEach(([predicted, observed, count], k) =>
-    picture.append(
-      svg(
-        "circle",
-        { class: "dot", cx: x(found[k][0]), cy: y(found[k][1]), r: 2 + 6 * Math.sqrt(count / most) },
-        svg("title", {}, `${times(count, CASES)}: predicted ${asSaid(predicted)}, observed ${asSaid(observed)}`),
-      ),
-    ),
-  );
-  return picture;
-}
-
-/** How many have each value: a bar for each, its label below and its share above. */
-function histogramPlot(bins) {
-  const [most, total] = [Math.max(...bins.map((bin) => bin[1]), 1), Math.max(sum(bins.map((bin) => bin[1])), 1)];
-  const [width, height] = [BOX.width, 200];
-  const step = Math.min((width - 10) / bins.length, 90);
-  const left = (width - step * bins.length) / 2;
-  const picture = svg("svg", { class: "chart", viewBox: `0 0 ${width} ${height}` });
-  bins.forEach(([label, count], k) => {
-    const [middle, tall] = [left + step * (k + 0.5), ((height - 45) * count) / most];
-    picture.append(
-      svg(
-        "rect",
-        { class: "fill", x: middle - 0.4 * step, y: height - 25 - tall, width: 0.8 * step, height: Math.max(tall, 0.5), rx: 2 },
-        svg("title", {}, `${label}: ${whole(count)}`),
-      ),
-      svg("text", { x: middle, y: height - 9, "text-anchor": "middle" }, label),
-      svg("text", { class: "small", x: middle, y: height - 30 - tall, "text-anchor": "middle" }, percent(count / total)),
-    );
-  });
-  return picture;
-}
-
-/** Two bars for each group: the model's error and that of biases; drawn smaller where it has less room, as letters are not. */
-function errorPlot(groups, small = NARROW) {
-  const [row, most] = [42, Math.max(...groups.flatMap((g) => [g.model, g.other]), 1e-9)];
-  const [width, left] = small ? [340, 92] : [BOX.width, 110];
-  const picture = svg("svg", { class: "chart", viewBox: `0 0 ${width} ${row * groups.length + 4}` });
-  groups.forEach((group, k) => {
-    const bar = (value, y, kind) => {
-      const length = ((width - left - 50) * value) / most;
-      return [
-        svg("rect", { class: kind, x: left, y, width: Math.max(0.5, length), height: 13, rx: 2 }),
-        svg("text", { x: left + length + 6, y: y + 11 }, decimal(value * UNIT)),
-      ];
-    };
-    picture.append(
-      svg("text", { x: left - 8, y: row * k + 18, "text-anchor": "end" }, group.label),
-      svg("text", { class: "small", x: left - 8, y: row * k + 32, "text-anchor": "end" }, times(group.n, CASES)),
-      ...bar(group.model, row * k + 5, "fill"),
-      ...bar(group.other, row * k + 20, "rest"),
-    );
-  });
-  return picture;
-}
-
-/** Shares of events, one beside the other; each has its colour, and a list below says what it is. */
-function stackedBar(shares) {
-  const picture = svg("svg", { class: "stack", viewBox: "0 0 600 26", preserveAspectRatio: "none" });
-  picture.append(svg("rect", { class: "off", x: 0, y: 0, width: 600, height: 26 }));
-  let x = 0;
-  for (const event of range(N_EVENTS).sort((a, b) => shares[b] - shares[a])) {
-    const width = 600 * shares[event];
-    if (width < 0.2) continue;
-    picture.append(
-      svg(
-        "rect",
-        { x, y: 0, width: Math.max(width - 1, 0.2), height: 26, style: { fill: colour(event) } },
-        svg("title", {}, `${eventName(event)}: ${percent(shares[event], 1)}`),
-      ),
-    );
-    x += width;
-  }
-  picture.setAttribute("role", "img");
-  picture.setAttribute(
-    "aria-label",
-    "Shares of the events: " +
-      mainEvents(shares, 4)
-        .map((event) => `${eventName(event)} ${percent(shares[event])}`)
-        .join(", "),
-  );
-  return picture;
-}
 const mainEvents = (shares, most) =>
   range(N_EVENTS)
     .filter((event) => shares[event] >= 0.005)
     .sort((a, b) => shares[b] - shares[a])
     .slice(0, most);
 
-/** The events of a stacked bar by name, largest first. */
-function legend(shares, most = 5) {
-  const named = mainEvents(shares, most);
-  const rest = 1 - sum(named.map((event) => shares[event]));
-  return el(
-    "ul",
-    { class: "legend" },
-    named.map((event) => el("li", {}, eventLink(event), ` ${percent(shares[event])}`)),
-    rest >= 0.005 ? el("li", { class: "soft" }, `others ${percent(rest)}`) : null,
+/** Shares of events, one beside the other, and the largest by name. */
+function mixture(shares, most = 5) {
+  const named = mainEvents(shares, N_EVENTS);
+  const words = named.slice(0, most).map((event) => `${eventName(event)} ${percent(shares[event])}`);
+  const parts = named.map((event) =>
+    el("i", { style: { "flex-grow": shares[event], background: colour(event) }, title: `${eventName(event)} ${percent(shares[event], 1)}` }),
   );
-}
-
-/** A number between 0 and 1 on a line: where it was, and where it is. */
-function dotLine(now, before = null) {
-  const [width, x] = [150, (value) => 6 + 138 * clamp(value)];
-  return svg(
-    "svg",
-    { class: "dots", viewBox: `0 0 ${width} 16`, "aria-hidden": "true" },
-    svg("path", { class: "axis", d: `M6,8H144` }),
-    before === null ? null : svg("path", { class: "moved", d: `M${x(before)},8H${x(now)}` }),
-    before === null ? null : svg("circle", { class: "was", cx: x(before), cy: 8, r: 4 }),
-    svg("circle", { class: "dot", cx: x(now), cy: 8, r: 5 }),
-  );
+  const rest = 1 - sum(named.slice(0, most).map((event) => shares[event]));
+  return [
+    el("div", { class: "stack", role: "img", "aria-label": words.join(", ") }, parts),
+    el(
+      "ul",
+      { class: "legend" },
+      named.slice(0, most).map((event) => el("li", {}, eventLink(event), ` ${percent(shares[event])}`)),
+      rest >= 0.005 ? el("li", { class: "soft" }, `others ${percent(rest)}`) : null,
+    ),
+  ];
 }
 
 /**
- * The way from what everybody would get to a prediction, event by event, the largest difference first: a waterfall. The
- * numbers shown are differences of rounded places, so that they add up as they are read.
+ * The way from what everybody would get to a prediction, the largest difference first: a waterfall. The numbers shown are
+ * differences of rounded places, so that they add up as they are read; no more than a tenth of the way is folded away.
  */
-function waterfall({ base, parts, chance }, least = 8) {
-  const little = 0.0005;
-  const digits = SUMMARY.binary ? 1 : 2;
-  const unit = (SUMMARY.binary ? 0.01 : 1 / SPAN) * 10 ** -digits;
+function waterfall(steps, { start, end, from, to, show, show_step: shown, unit }) {
+  const ordered = steps.filter(({ amount }) => Math.abs(amount) >= unit / 2).sort((a, b) => Math.abs(b.amount) - Math.abs(a.amount));
+  const most = 0.1 * sum(ordered.map(({ amount }) => Math.abs(amount)));
+  let kept = ordered.length;
+  for (let left = 0; kept > 8; kept--) {
+    left += Math.abs(ordered[kept - 1].amount);
+    if (left > most) break;
+  }
+  const told = ordered.slice(0, kept);
+  const rest = to - from - sum(told.map(({ amount }) => amount));
+  if (Math.abs(rest) >= unit / 2) told.push({ name: "all others", amount: rest });
+  const places = [from];
+  for (const { amount } of told) places.push(places.at(-1) + amount);
+  places[places.length - 1] = told.length ? to : from;
+  const [low, high] = [Math.min(...places, to), Math.max(...places, to)];
+  const x = (value) => (100 * (value - low)) / (high - low || 1);
   const rounded = (value) => Math.round(value / unit) * unit;
-  const ordered = range(N_EVENTS)
-    .filter((event) => Math.abs(parts[event]) > little)
-    .sort((a, b) => Math.abs(parts[b]) - Math.abs(parts[a]));
-  const size = (events) => sum(events.map((event) => Math.abs(parts[event])));
-  // What is folded away is never more than a tenth.
-  const told = ordered.filter((_, k) => k < least || size(ordered.slice(k)) > 0.1 * size(ordered));
-  const steps = told.map((event) => ({ name: eventLink(event), amount: parts[event], fill: colour(event) }));
-  const others = sum(parts) - sum(told.map((event) => parts[event]));
-  if (rounded(base + sum(parts)) !== rounded(base + sum(parts) - others)) steps.push({ name: "other events", amount: others });
-  const ends = [base];
-  for (const { amount } of steps) ends.push(ends.at(-1) + amount);
-  ends[ends.length - 1] = steps.length ? chance : base;
-  const [low, high] = [Math.min(...ends, chance), Math.max(...ends, chance)];
-  const x = (value) => 6 + (228 * (value - low)) / (high - low || 1);
-  const line = (kind, name, number, ...drawn) =>
+  const line = (kind, name, number, left, right, background) =>
     el(
       "li",
       { class: kind },
       el("span", {}, name),
-      svg("svg", { viewBox: "0 0 240 16", preserveAspectRatio: "none", "aria-hidden": "true" }, drawn),
+      el(
+        "span",
+        { class: "track" },
+        el("i", { style: { "margin-left": `${left}%`, width: `${Math.max(right - left, 0.7)}%`, background } }),
+      ),
       el("span", { class: "number" }, number),
     );
-  const dot = (kind, value) => svg("rect", { class: kind, x: x(value) - 1.5, y: 1, width: 3, height: 14 });
-  const bar = ({ fill }, k) => [
-    svg("path", { class: "axis", d: `M${x(ends[k])},0V8M${x(ends[k + 1])},8V16` }),
-    svg("rect", {
-      class: "rest",
-      x: Math.min(x(ends[k]), x(ends[k + 1])),
-      y: 3,
-      width: Math.max(Math.abs(x(ends[k + 1]) - x(ends[k])), 0.5),
-      height: 10,
-      style: fill ? { fill } : {},
-    }),
-  ];
-  const moved = (k) => rounded(ends[k + 1]) - rounded(ends[k]);
   return el(
     "ol",
-    { class: "waterfall" },
-    line("start", `the average ${NOUN.user[0]}`, asSaid(rounded(base), digits), dot("rest", base)),
-    steps.map((step, k) => line("step", step.name, signed(moved(k), digits), ...bar(step, k))),
-    line("end", SUMMARY.binary ? "chance of a yes" : "expected", asSaid(rounded(chance), digits), dot("fill", chance)),
+    { class: "bars waterfall" },
+    line("start", start, show(rounded(from)), x(from), x(from), "var(--rest)"),
+    told.map(({ name, amount, fill }, k) => {
+      const [a, b] = [x(places[k]), x(places[k + 1])];
+      return line("step", name, shown(rounded(places[k + 1]) - rounded(places[k])), Math.min(a, b), Math.max(a, b), fill ?? "var(--rest)");
+    }),
+    line("end", end, show(rounded(to)), x(to), x(to), "var(--bar)"),
   );
 }
 
-/** A picture whose pixels are the items: `shade(row)` between 0 and 1, or null. */
-function pixelPlot(shade, title) {
+/** The same for a prediction, by events: what somebody is more, or less, of than most. */
+function prediction(theta, row) {
+  const { base, parts, chance } = explained(theta, row);
+  const digits = SUMMARY.binary ? 1 : 2;
+  const words = (event) => [swatch(event), `${theta[event] < POPULATION[event] ? "less" : "more"} “${eventName(event, 48)}”`];
+  return waterfall(
+    range(N_EVENTS).map((event) => ({ name: words(event), amount: parts[event], fill: colour(event) })),
+    {
+      start: `the average ${NOUN.user[0]}`,
+      end: SUMMARY.binary ? "chance of a yes" : "expected",
+      from: base,
+      to: chance,
+      show: (value) => asSaid(value, digits),
+      show_step: (value) => signed(value, digits),
+      unit: (SUMMARY.binary ? 0.01 : 1 / SPAN) * 10 ** -digits,
+    },
+  );
+}
+
+/** Mean predictions against mean outcomes; a dot's area is its number of cases. */
+function calibration(bins) {
+  const x = (share) => 40 + 220 * clamp(share);
+  const y = (share) => 230 - 220 * clamp(share);
+  const most = Math.max(...bins.map((bin) => bin[2]));
+  const ends = [0, 0.5, 1];
+  return svg(
+    "svg",
+    { class: "chart", viewBox: "0 0 270 262", role: "img", "aria-label": "Predicted beside observed: on the line both agree" },
+    svg("path", { class: "guide", d: `M${x(0)},${y(0)}L${x(1)},${y(1)}` }),
+    svg("path", { class: "axis", d: `M40,10V230H260` }),
+    ends.map((end) => [
+      svg("text", { x: x(end), y: 245, "text-anchor": "middle" }, asSaid(end)),
+      svg("text", { x: 36, y: y(end) + 4, "text-anchor": "end" }, asSaid(end)),
+    ]),
+    svg("text", { x: 150, y: 259, "text-anchor": "middle" }, "predicted"),
+    svg("text", { transform: "translate(9,120) rotate(-90)", "text-anchor": "middle" }, "observed"),
+    bins.map(([predicted, observed, count]) =>
+      svg("circle", { class: "dot", cx: x(predicted), cy: y(observed), r: 2 + 6 * Math.sqrt(count / most) }),
+    ),
+  );
+}
+
+/** A picture whose pixels are items or users: `shade(row)` between 0 and 1, or null. */
+function pixels(shade, title) {
   const [height, width] = DATA.image;
-  const picture = svg("svg", { viewBox: `0 0 ${width} ${height}`, class: "picture" });
-  for (let row = 0; row < height * width; row++) {
+  const place = (row) => ({ x: row % width, y: Math.floor(row / width), width: 1, height: 1 });
+  const drawn = range(height * width).map((row) => {
     const value = shade(row);
-    picture.append(
-      svg("rect", {
-        class: value === null ? "off" : "pixel",
-        x: row % width,
-        y: Math.floor(row / width),
-        width: 1,
-        height: 1,
-        style: value === null ? {} : { "fill-opacity": clamp(value) },
-      }),
-    );
-  }
-  picture.setAttribute("role", "img");
-  picture.setAttribute("aria-label", title);
-  return picture;
-}
-
-/** A plot with its title and buttons that save it. */
-function figure(title, picture, ...more) {
-  const save = el("span", { class: "saves" }, savePicture(title, () => picture));
-  picture.setAttribute("role", picture.getAttribute("role") ?? "img");
-  picture.setAttribute("aria-label", title);
-  return el("figure", {}, el("figcaption", {}, el("span", {}, title), save), picture, more);
-}
-
-/** Buttons that save a picture, which may be made when it is asked for. */
-function savePicture(title, made) {
-  const quiet = { class: "quiet" };
-  return [
-    button("Save as SVG", () => download(`${fileName(title)}.svg`, pictureText(made()), "image/svg+xml"), quiet),
-    button("PNG", () => savePixels(title, made()), { ...quiet, "aria-label": `Save as PNG: ${title}` }),
-  ];
-}
-
-const fileName = (title) => title.replace(/[^\w]+/g, "-").toLowerCase();
-
-/** An SVG with the colours it has on the screen written into it, as a file holds it. */
-function pictureText(picture) {
-  // Only what is on the page has colours.
-  const away = !picture.isConnected;
-  if (away) document.body.append(picture);
-  const copy = picture.cloneNode(true);
-  const [from, to] = [picture, copy].map((root) => [root, ...root.querySelectorAll("*")]);
-  from.forEach((node, k) => {
-    const style = getComputedStyle(node);
-    for (const name of ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "opacity", "font"])
-      to[k].style.setProperty(name, style.getPropertyValue(name));
+    return svg("rect", { class: missing(value) ? "off" : "dot", ...place(row), "fill-opacity": missing(value) ? 1 : clamp(value) });
   });
-  copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
-  // A diagram is saved whole, whatever part of it is on the screen.
-  if (picture.dataset.whole) copy.setAttribute("viewBox", picture.dataset.whole);
-  const [, , width, height] = copy.getAttribute("viewBox").split(/[ ,]+/);
-  copy.setAttribute("width", width);
-  copy.setAttribute("height", height);
-  copy.style.background = getComputedStyle(document.body).backgroundColor;
-  if (away) picture.remove();
-  // XML has no place for control characters, which names may hold.
-  return new XMLSerializer().serializeToString(copy).replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, "\ufffd");
-}
-
-/** The same as pixels, two for each unit; at most 8,000 a side, which browsers can hold. */
-function savePixels(title, picture) {
-  const image = new Image();
-  image.addEventListener("load", () => {
-    const scale = Math.min(2, 8000 / Math.max(image.width, image.height, 1));
-    const canvas = el("canvas", { width: Math.ceil(scale * image.width), height: Math.ceil(scale * image.height) });
-    canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
-    canvas.toBlob((blob) => download(`${fileName(title)}.png`, blob, "image/png"));
-  });
-  image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(pictureText(picture))}`;
+  return svg("svg", { viewBox: `0 0 ${width} ${height}`, class: "picture", role: "img", "aria-label": title }, drawn);
 }
