@@ -30,7 +30,6 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyarrow import ipc
 
-from kolmogorov._support.writing import check_writable
 from kolmogorov.data.scale import Scale
 from kolmogorov.data.told import Provenance
 from kolmogorov.data.view import View, counting_order, ends_of, fingerprint_of
@@ -108,10 +107,12 @@ def is_table(path: Any) -> bool:
 
 def check_free(out: Any) -> None:
     """Refuse a name that something else than a packed table has, and a place where nothing can be written."""
-    if not is_table(out):
-        if Path(out).exists():
-            raise FileWriteError(f"{out} exists and is not a packed table. Choose another name.")
-        check_writable(out)
+    if "\0" in os.fspath(out):
+        raise FileWriteError(f"{str(out)!r} cannot be written: a path cannot hold a NUL character.")
+    if Path(out).exists() and not is_table(out):
+        raise FileWriteError(f"{out} exists and is not a packed table. Choose another name.")
+    if not os.access(parent := Path(out).absolute().parent, os.W_OK):
+        raise FileWriteError(f"{out} cannot be written: there is no folder {parent} that can be written to.")
 
 
 def write_table(out: Any, table: Any) -> None:
