@@ -67,18 +67,6 @@ def test_every_input_gives_the_same_model():
         assert np.array_equal(fits[0].psi_, other.psi_)
 
 
-def test_unknown_ids_get_the_average_or_an_error(model):
-    with pytest.warns(UnknownIdWarning, match=r"1 unknown user \('nobody'\)"):
-        assert model.predict("nobody", "tea") == model.predict("nobody", "tea", unknown="ignore")
-    with pytest.raises(UnknownIdError, match="1 unknown user"):
-        model.predict("nobody", "water")
-    for user, item, message in (("nobody", "tea", "user 'nobody'"), ("ann", "water", "item 'water'")):
-        with pytest.raises(UnknownIdError, match=message):
-            model.predict(user, item, unknown="error")
-    with pytest.raises(ParameterError, match="'unknown' must be one of"):
-        model.predict("ann", "tea", unknown="guess")
-
-
 def test_ids_without_training_entries_count_as_unknown():
     table = Observations.from_dense([[1.0, 0.0, np.nan], [0.0, 1.0, np.nan], [np.nan, np.nan, np.nan]])
     model = KolmogorovModel(2, learn_from="ratings", user_reg=0.0, item_reg=0.1, random_state=0).fit(table)
@@ -202,17 +190,6 @@ def test_callback_history_and_early_stop(zoo):
     assert first.user_seconds >= 0
 
 
-def test_ctrl_c_keeps_the_best_state_so_far(zoo):
-    def interrupt(sweep):
-        if sweep.sweep == 2:
-            raise KeyboardInterrupt
-
-    model = KolmogorovModel(4, learn_from="ratings", tol=0, random_state=0, callback=interrupt).fit(zoo)
-    assert model.n_iter_ == 2
-    two = KolmogorovModel(4, learn_from="ratings", tol=0, max_iter=2, random_state=0).fit(zoo)
-    assert np.array_equal(model.theta_, two.theta_)
-
-
 @pytest.fixture
 def python_handles_sigint():
     """A process started in the background of a shell ignores SIGINT, and its children do."""
@@ -284,15 +261,6 @@ def test_a_checkpoint_of_another_fit_is_refused(tmp_path, zoo):
     path.write_bytes(path.read_bytes()[:-5])
     with pytest.raises(FileFormatError, match="damaged"):
         KolmogorovModel(3, learn_from="ratings", random_state=0, checkpoint=path).fit(zoo)
-
-
-def test_a_checkpointed_fit_can_be_given_more_sweeps(tmp_path, zoo):
-    path = tmp_path / "state.ckpt"
-    KolmogorovModel(6, learn_from="ratings", random_state=0, checkpoint=path, max_iter=2, tol=0).fit(zoo)
-    longer = KolmogorovModel(6, learn_from="ratings", random_state=0, checkpoint=path, max_iter=5, tol=0).fit(zoo)
-    assert np.array_equal(
-        longer.theta_, KolmogorovModel(6, learn_from="ratings", random_state=0, max_iter=5, tol=0).fit(zoo).theta_
-    )
 
 
 def test_a_frame_gives_its_names(zoo):

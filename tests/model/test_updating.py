@@ -1,16 +1,9 @@
 """Models that go on learning: nothing changes by nothing, the same seed gives the same bits, and users learn."""
 
-import os
-import signal
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 
 import kolmogorov as km
-from helpers.processes import wait_until
-from kolmogorov.draws.sampler import drawn_from
 from kolmogorov.errors import DataError, UnknownIdWarning
 
 MODELS = {
@@ -153,25 +146,6 @@ def test_an_update_of_draws_says_that_it_fits_again(fitted, caplog):
     assert "Fitting the 2 chains again, each from its last draw." in caplog.messages
 
 
-def test_chains_that_start_from_a_model_stay_near_it(fitted):
-    """Draws from there say on average what the model says: they need not find the way."""
-    path, known, _ = fitted["rated"]
-    model = km.load(path)
-    drawn = drawn_from(model.fitted_, known, 0, 1)
-    assert drawn.n_draws == 20 * drawn.n_chains
-    said = drawn.at_rows(known.user_rows(), known.item_rows())
-    assert np.abs(said - model.predict(known)).mean() < 0.06
-    assert np.abs(said - known.values).mean() < np.abs(known.values.mean() - known.values).mean() / 2
-
-
-def test_lists_have_the_links_of_the_whole_table(fitted):
-    path, known, new = fitted["lists"]
-    model = km.load(path).update(new)
-    whole = MODELS["lists"]().fit(model.fitted_.training)
-    assert np.allclose(model.fitted_.links.weights, whole.fitted_.links.weights, atol=1e-6)
-    assert known.n_users < len(model.users_)
-
-
 def test_what_does_not_fit_is_said(fitted):
     path, _, _new = fitted["draws"]
     model = km.load(path)
@@ -187,26 +161,3 @@ def test_what_does_not_fit_is_said(fitted):
     with pytest.raises(DataError, match="does not fit into the scale"):
         model.update(km.Observations.from_arrays(["u01"], ["i01"], [4], maximum=5))
     assert model.fitted_ is before
-
-
-@pytest.mark.long("updates that are killed")
-def test_an_update_that_is_killed_leaves_the_old_file(fitted, tmp_path):
-    path, _, new = fitted["draws"]
-    old, ratings = tmp_path / "model.km", tmp_path / "new.csv"
-    old.write_bytes(path.read_bytes())
-    frame = new.to_frame("pandas")
-    frame[["user", "item", "rating"]].to_csv(ratings, index=False)
-    words = [sys.executable, "-m", "kolmogorov", "update", str(old), str(ratings), "-o", str(old)]
-    whole = tmp_path / "whole.km"
-    subprocess.run([*words[:-1], str(whole)], check=True)
-    for pause in (0.6, 1.5):
-        process = subprocess.Popen(words)
-        try:
-            process.wait(pause)
-        except subprocess.TimeoutExpired:
-            os.kill(process.pid, signal.SIGKILL)
-            process.wait()
-        assert old.read_bytes() in (path.read_bytes(), whole.read_bytes())
-        km.load(old)
-        old.write_bytes(path.read_bytes())
-    wait_until(lambda: process.poll() is not None, "the end of the last update")

@@ -114,23 +114,18 @@ WRONG = [
     ("/predict", b"{pairs", 422, "JSON decode error"),
     ("/predict", b'{"pairs": [["\xff", "milk"]]}', 400, ""),
     ("/predict", b"[" * 100_000, 400, ""),
-    ("/predict", b"7", 422, "valid dictionary"),
     ("/predict", b"", 422, "Field required"),
     ("/predict", b'{"pairs": []}', 422, "pairs: List should have at least 1 item"),
-    ("/predict", b'{"pairs": [["3"]]}', 422, "pairs.0.1: Field required"),
-    ("/predict", b'{"pairs": [[true, "4"]]}', 422, "pairs.0.0: Input should be a valid string"),
     ("/predict", b'{"pairs": [["a", "b"]], "sql": 1}', 422, "sql: Extra inputs are not permitted"),
     ("/predict", b'{"pairs": [["%s", "4"]]}' % (b"a" * 501), 422, "pairs.0.0: String should have at most 500"),
     ("/predict", b'{"pairs": [%s["3", "4"]]}' % (b'["3", "4"], ' * 1000), 422, "pairs: 1,000 at most, got 1,001."),
     ("/predict", b" " * 1_000_001, 413, "A request may have 1,000,000 bytes."),
     ("/recommend", b'{"users": ["3"], "guests": [{"1": 1}]}', 422, "Give users or guests, one of the two."),
-    ("/recommend", b"{}", 422, "Give users or guests, one of the two."),
     ("/recommend", b'{"users": ["3"], "n": 100000}', 422, "n: 1,000 at most, got 100,000."),
     ("/recommend", b'{"users": ["3"], "n": 0}', 422, "n: Input should be greater"),
     ("/recommend", b'{"users": ["unicorn"]}', 404, "The model has no data on user 'unicorn'."),
     ("/recommend", b'{"guests": [{"1": 7}]}', 422, "ratings lie between 0 and 5 here, got 7"),
     ("/recommend", b'{"guests": [{"1": "x"}]}', 422, "guests.0.1: Input should be a valid number"),
-    ("/recommend", b'{"guests": [{"1": true}]}', 422, "guests.0.1: Input should be a valid number"),
     ("/recommend", b'{"guests": [{"1": 1e999}]}', 422, "guests.0.1"),
     ("/recommend", b'{"guests": [{"wheels": 1}]}', 404, "The model knows no item that was rated here"),
     ("/recommend", b'{"users": [%s"3"], "n": 21}' % (b'"3",' * 999), 422, "users or guests times n: 20,000 at most"),
@@ -249,18 +244,6 @@ def test_a_changed_file_is_taken_over_and_a_bad_one_is_not(own_model, zoo):
     holder.look()
     assert holder.problem is None
     assert holder.current[1] != first[1]
-
-
-def test_an_error_that_nobody_expects_is_told_and_ends_nothing(own_model, monkeypatch):
-    holder = serve.Holder(serve.Settings(model=own_model))
-
-    def broken(path):
-        raise ZeroDivisionError("ann@x.org")
-
-    monkeypatch.setattr(serve, "load", broken)
-    own_model.write_bytes(b"other")
-    holder.look()
-    assert holder.problem.endswith("ZeroDivisionError")
 
 
 def test_a_pipe_in_the_place_of_the_model_is_not_waited_for(own_model):
