@@ -13,7 +13,7 @@ from kolmogorov.data.datasets import planted
 from kolmogorov.descent.fitted import NOISE
 from kolmogorov.draws.chain import PRIORS, ChainSource
 from kolmogorov.draws.priors import pattern_features, redrawn_noise_prior, scored
-from kolmogorov.draws.start import FactorChain, plain_start, started
+from kolmogorov.draws.start import FactorChain, plain_start, settled, started
 from kolmogorov.errors import ExecutionError, ParameterError
 from kolmogorov.gpu import draws as gpu
 from kolmogorov.gpu.cuda import Cuda
@@ -50,7 +50,7 @@ def test_a_sweep_draws_what_chains_on_threads_do(table, cuda, monkeypatch, weigh
     monkeypatch.setattr(gpu, "LONG", long)
     table = _weighted(table) if weighted else table
     chains = [_chain(table, seed, unobserved=unobserved, levels=levels) for seed in (5, 6)]
-    states = [chain.sweep(started(chain), 1, learning=True) for chain in chains]
+    states = [chain.sweep(started([chain], chain.dealer)[0], 1, learning=True) for chain in chains]
     batch = GpuChains(cuda, chains, states)
     with cuda:
         batch.sweep(2, learning=False)
@@ -67,7 +67,7 @@ def test_priors_are_learned_as_by_each_chain(table, cuda, n_features, blocks, un
     features = replace(pattern_features(table, n_features), user_blocks=blocks, item_blocks=blocks)
     given = {"n_events": 4, "levels": LEVELS, "unobserved": unobserved, "features": features}
     chains = [chain_of(table, seed=seed, **given) for seed in (5, 6)]
-    states = [chain.sweep(started(chain), 1, learning=True) for chain in chains]
+    states = [chain.sweep(started([chain], chain.dealer)[0], 1, learning=True) for chain in chains]
     batch = GpuChains(cuda, chains, states)
     batch.sweep(2, learning=True)
     for chain, state, mine in zip(chains, states, states_of(batch, states), strict=True):
@@ -89,7 +89,7 @@ def test_priors_are_learned_as_by_each_chain(table, cuda, n_features, blocks, un
 
 def test_noise_is_drawn_given_what_is_left(table, cuda):
     chain = _chain(table, unobserved=0.2)
-    state = replace(started(chain), scale=1e6)
+    state = replace(started([chain], chain.dealer)[0], scale=1e6)
     # With so large a scale the gamma number alone is random, and equal for equal residuals; without one it is divided.
     found = []
     for scale in (1e6, 1e-6):
@@ -104,7 +104,7 @@ def test_noise_is_drawn_given_what_is_left(table, cuda):
 
 def test_noise_is_inverse_gamma(table, cuda):
     chains = [_chain(table, seed) for seed in range(40)]
-    state = started(chains[0])
+    state = started([chains[0]], chains[0].dealer)[0]
     batch = GpuChains(cuda, chains, [state] * len(chains))
     batch.draw_thetas(1)
     off = []
@@ -118,7 +118,7 @@ def test_noise_is_inverse_gamma(table, cuda):
 
 def test_what_is_kept_is_what_chains_on_threads_keep(table, cuda):
     chains = [_chain(table, seed) for seed in (5, 6)]
-    states = [started(chain) for chain in chains]
+    states = [started([chain], chain.dealer)[0] for chain in chains]
     batch = GpuChains(cuda, chains, states)
     for chain, state, mine in zip(chains, states_of(batch, states), batch.kept(), strict=True):
         yours = chain.sample(state)
@@ -218,7 +218,7 @@ def test_factors_settle_where_those_on_threads_do(cuda, hidden):
     drawing = FactorDrawing(GpuChains(cuda, chains, [plain_start(chain) for chain in chains]), hosts[1])
     said = [
         np.mean([(one.users @ one.items.T)[ids] for one in found], axis=0)
-        for found in ([host.settled() for host in hosts[0]], drawing.settled())
+        for found in (settled(hosts[0], chains[0].dealer), drawing.settled())
     ]
     assert np.corrcoef(*said)[0, 1] > 0.9
     spread = [np.abs(one - 0.5).mean() for one in said]
@@ -230,7 +230,7 @@ def test_two_levels_start_from_a_descent(table, cuda):
     batch = gpu_chains(cuda, ChainSource(plan, table, pattern_features(table, 2), 5), 0)
     plain = [plain_start(chain) for chain in batch.chains]
     for chain, mine in zip(batch.chains, states_of(batch, plain), strict=True):
-        yours = started(chain)
+        (yours,) = started([chain], chain.dealer)
         assert (mine.psi != yours.psi).mean() < 0.1
         assert np.median(np.abs(mine.theta - yours.theta)) < 1e-3
 
@@ -265,7 +265,7 @@ def test_a_sweep_of_hidden_ratings_draws_what_chains_on_threads_do(cuda, monkeyp
     monkeypatch.setattr(gpu, "LONG", long)
     table = _answers(weighted=weighted)
     chains = [_hidden(table, seed) for seed in (5, 6)]
-    states = [chain.sweep(started(chain), 1, learning=True) for chain in chains]
+    states = [chain.sweep(started([chain], chain.dealer)[0], 1, learning=True) for chain in chains]
     batch = GpuChains(cuda, chains, states)
     batch.sweep(2, learning=False)
     for k, (chain, state, mine) in enumerate(zip(chains, states, states_of(batch, states), strict=True)):

@@ -193,12 +193,11 @@ class Sampler:
         with ExitStack() as stack:
             dealers = [stack.enter_context(Threads(max(1, place.n_threads // n))) for _ in range(n)]
             spread: Callable[..., Any] = stack.enter_context(ThreadPoolExecutor(n)).map if n > 1 else map
-            # They start one after the other, on all threads.
-            running = [source.chain(first + k, place) for k in range(n)]
-            start = self.start or (lambda chain, _: started(chain))
-            states = [start(chain, first + k) for k, chain in enumerate(running)]
-            for chain, own in zip(running, dealers, strict=True):
-                chain.dealer = own
+            running = [source.chain(first + k, own) for k, own in enumerate(dealers)]
+            if self.start is None:
+                states = started(running, place)
+            else:
+                states = [self.start(chain, first + k) for k, chain in enumerate(running)]
 
             def advance(sweeps: range) -> list[list[Sample]]:
                 # Each at its own pace: where they kept step, all would wait for Python at once.
@@ -293,7 +292,7 @@ def sampled(plan: Plan, table: Observations, features: Features, seed: int, numb
     """Run one chain to its end, on one thread; what a task does."""
     with one_blas_thread(), Threads(1) as dealer:
         chain = ChainSource(plan, table, features, seed).chain(number, dealer)
-        return swept(chain, started(chain), range(1, plan.n_sweeps + 1), plan)[1]
+        return swept(chain, started([chain], dealer)[0], range(1, plan.n_sweeps + 1), plan)[1]
 
 
 class Average:

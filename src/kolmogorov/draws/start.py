@@ -11,8 +11,9 @@ is learned again from thetas and psis, and then in a few sweeps.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -84,17 +85,24 @@ _SWEEPS, _HIDDEN_SWEEPS = 30, 100
 _PATIENCE, _WORTH, _WORTH_YES = 2, 0.003, 0.01
 #: The least probability of an answer whose log loss is taken. By judgement.
 _LEAST_CHANCE = 0.01
+#: Computes rows first..last of a chain.
+Share = Callable[[int, int], None]
+#: Parts of a sweep that threads share: a side of the table, what computes its rows, and what these cost.
+Step = tuple[int, Share, tuple[int, ...]]
+Steps = Generator[Step, None, None]
 
 
-def started(chain: Chain) -> ChainState:
-    """Start a chain."""
-    plain = plain_start(chain)
-    if chain.levels.size == 2:
-        return descended(chain, plain, Engine(start_problem(chain), chain.observations, chain.dealer))
-    if chain.n_events == 1 or chain.unobserved:
-        return plain
-    rng = generator(chain.seed, START, 1)
-    return from_factors(chain, plain, FactorChain(chain, rng).settled(), rng)
+def started(chains: Sequence[Chain], dealer: Threads) -> list[ChainState]:
+    """Start chains of one table that differ in their seeds, on all threads of a dealer."""
+    first, states = chains[0], [plain_start(chain) for chain in chains]
+    if first.levels.size == 2:
+        engine = Engine(start_problem(first), first.observations, dealer)
+        return [descended(chain, state, engine) for chain, state in zip(chains, states, strict=True)]
+    if first.n_events == 1 or first.unobserved:
+        return states
+    rngs = [generator(chain.seed, START, 1) for chain in chains]
+    found = settled([FactorChain(*given) for given in zip(chains, rngs, strict=True)], dealer)
+    return [from_factors(*given) for given in zip(chains, states, found, rngs, strict=True)]
 
 
 def plain_start(chain: Chain) -> ChainState:
@@ -194,7 +202,8 @@ class FactorChain:
 
     def __init__(self, chain: Chain, rng: np.random.Generator) -> None:
         self.seed, self.rng = int(rng.integers(2**63)), rng
-        self._chain, self._table, self.hidden = chain, chain.observations, chain.kind.hidden
+        self.table, self.hidden = chain.observations, chain.kind.hidden
+        self._by_items = chain.by_items if self.hidden else np.empty(0)
         table, size = chain.observations, chain.n_events
         self._mass, self._seen = float(chain.mass.sum()), table.columns.counts > 0
         noise = max(float(np.var(table.values)), 1e-4)
@@ -213,27 +222,26 @@ class FactorChain:
         #: Sweeps until they have settled.
         self.n_sweeps = _HIDDEN_SWEEPS if self.hidden else _SWEEPS
 
-    def settled(self) -> Factors:
-        """Draw factors until they have settled."""
-        for index in range(self.n_sweeps):
-            self.sweep(index)
-        return self.factors
-
-    def sweep(self, index: int) -> None:
+    def sweep(self, index: int) -> Steps:
         """Draw the ratings behind answers where there are any, items, users, the noise and the prior of items."""
         if self.hidden:
-            self._draw_answers(index)
+            yield from self._draw_answers(index)
         now, rows = self.factors, self.rows
-        items = self._drawn(self.columns, ITEM_SIDE, index, now.users, now.prior.centre, now.prior.precision)
+        items = yield from self._drawn(self.columns, ITEM_SIDE, index, now.users, now.prior.centre, now.prior.precision)
         # Users' factors explain what the items' first column, the same for all, leaves of answers.
         left, rest = rows.with_values(rows.values - items[rows.indices, 0]), np.ascontiguousarray(items[:, 1:])
         normal = np.zeros((len(now.users), rest.shape[1])), np.eye(rest.shape[1])
-        users = np.column_stack([np.ones(len(now.users)), self._drawn(left, USER_SIDE, index, rest, *normal)])
-        noise = self.drawn_noise(float(self._chain.residuals(users, items, rows).sum()))
+        drawn = yield from self._drawn(left, USER_SIDE, index, rest, *normal)
+        users, squares = np.column_stack([np.ones(len(drawn)), drawn]), np.empty(len(drawn))
+        given = (*entries(rows), users, items)
+        yield USER_SIDE, lambda first, last: residual_squares(*given, first, last, squares), (16 * users.shape[1],)
+        noise = self.drawn_noise(float(squares.sum()))
         prior = now.prior.learned(items, self._seen, self.variance, self.rng)
         self.factors = Factors(users, items, prior, noise)
 
-    def _drawn(self, view: View, side: int, index: int, partners: Floats, centre: Floats, pull: Floats) -> Floats:
+    def _drawn(
+        self, view: View, side: int, index: int, partners: Floats, centre: Floats, pull: Floats
+    ) -> Generator[Step, None, Floats]:
         """Draw the factors of all rows of a side, given those of their partners and their prior."""
         out = np.empty_like(centre)
         given = (*entries(view), 1.0 / self.factors.noise, partners, centre, pull)
@@ -242,12 +250,12 @@ class FactorChain:
         def share(first: int, last: int) -> None:
             draw_normals(*given, seeds[first:last], first, last, out)
 
-        self._chain.deal(share, view, out.shape[1] ** 2, _ROW_COST)
+        yield side, share, (self.factors.users.shape[1] ** 2, _ROW_COST)
         return out
 
-    def _draw_answers(self, index: int) -> None:
+    def _draw_answers(self, index: int) -> Steps:
         """Draw the rating behind each answer; stretch ratings and items; put the ratings in the order of users too."""
-        now, rows, columns = self.factors, self._table.rows, self._table.columns
+        now, rows, columns = self.factors, self.table.rows, self.table.columns
         ratings, squares = np.empty(columns.values.size), np.empty(len(now.items))
         seeds, drawn = row_seeds(self.seed, index, HIDDEN, np.arange(len(now.items))), columns.with_values(ratings[:])
 
@@ -255,14 +263,14 @@ class FactorChain:
             draw_hidden(*entries(columns), now.items, now.users, seeds[first:last], first, last, ratings)
             residual_squares(*entries(drawn), now.items, now.users, first, last, squares)
 
-        self._chain.deal(share, columns, _ANSWER_COST + self._chain.n_events)
+        yield ITEM_SIDE, share, (_ANSWER_COST + now.items.shape[1],)
         stretch = self.drawn_stretch(squares)
         items = now.items * stretch[:, None]
         items[:, 0] += LINE * (1.0 - stretch)
         self.factors = replace(now, items=items)
         ratings = LINE + (ratings - LINE) * np.repeat(stretch, columns.counts)
         by_users = np.empty_like(ratings)
-        by_users[self._chain.by_items] = ratings
+        by_users[self._by_items] = ratings
         self.rows, self.columns = rows.with_values(by_users), columns.with_values(ratings)
 
     def drawn_stretch(self, squares: Floats) -> Floats:
@@ -278,7 +286,7 @@ class FactorChain:
         centre[:, 0] -= LINE
         pulled = apart @ prior.precision
         square = np.maximum(squares / NOISE + (pulled * apart).sum(axis=1), _LEAST_SQUARE)
-        slope, n = (pulled * centre).sum(axis=1), self._table.columns.counts + apart.shape[1]
+        slope, n = (pulled * centre).sum(axis=1), self.table.columns.counts + apart.shape[1]
         mode = (slope + np.sqrt(slope * slope + 4.0 * square * n)) / (2.0 * square)
         drawn: Floats = mode * np.exp(self.rng.standard_normal(len(mode)) / np.sqrt(square * mode * mode + n))
         return drawn
@@ -289,6 +297,40 @@ class FactorChain:
             return NOISE
         noise = 0.5 * squares / max(float(self.rng.gamma(0.5 * self._mass)), _LEAST_GAMMA)
         return min(max(noise, _LEAST_NOISE), _MOST_NOISE)
+
+
+def settled(running: Sequence[FactorChain], dealer: Threads) -> list[Factors]:
+    """Return the factors of chains of one table, when they have settled."""
+    for _ in in_step(running, dealer, running[0].n_sweeps):
+        pass
+    return [chain.factors for chain in running]
+
+
+def in_step(running: Sequence[FactorChain], dealer: Threads, n: int) -> Iterator[int]:
+    """Go through sweeps of chains of one table together: what one leaves of the threads the others use.
+
+    The number of each sweep is yielded when it is done.
+    """
+    table = running[0].table
+    ends = [np.append(0, np.cumsum(np.tile(view.counts, len(running)))) for view in (table.rows, table.columns)]
+    for index in range(n):
+        for steps in zip(*(chain.sweep(index) for chain in running), strict=True):
+            side, _, costs = steps[0]
+            _deal(dealer, [share for _, share, _ in steps], (table.n_users, table.n_items)[side], ends[side], costs)
+        yield index
+
+
+def _deal(dealer: Threads, shares: list[Share], n_rows: int, ends: NDArray[Any], costs: tuple[int, ...]) -> None:
+    """Compute the rows of a side, once for each chain."""
+
+    def work(first: int, last: int) -> None:
+        while first < last:
+            chain, row = divmod(first, n_rows)
+            end = min(n_rows, last - chain * n_rows)
+            shares[chain](row, end)
+            first = chain * n_rows + end
+
+    dealer.deal(work, n_rows * len(shares), 1, ends, *costs)
 
 
 @kernel
@@ -443,13 +485,11 @@ def _error_of(train: Observations, held_out: Observations, n_features: int, deal
         sizes = {"n_events": size, "n_chains": _CHAINS, "burn_in": 0, "n_samples": 0, "thin": 1, "n_features": 0}
         plan = Plan(**sizes, likelihood="gaussian", levels=np.array([0.0, 1.0]))
         chain = Chain(plan, train, features, 0, dealer)
-        total = np.zeros(values.size)
-        for k in range(_CHAINS):
-            drawing = FactorChain(chain, generator(k, size))
-            for index in range(_SWEEPS):
-                drawing.sweep(index)
-                if index >= _SWEEPS - _AVERAGED:
-                    total += np.einsum("nd,nd->n", drawing.factors.users[users], drawing.factors.items[items])
+        running, total = [FactorChain(chain, generator(k, size)) for k in range(_CHAINS)], np.zeros(values.size)
+        for index in in_step(running, dealer, _SWEEPS):
+            if index >= _SWEEPS - _AVERAGED:
+                for now in (one.factors for one in running):
+                    total += np.einsum("nd,nd->n", now.users[users], now.items[items])
         found = np.clip(total / (_CHAINS * _AVERAGED), 0.0, 1.0)
         if train.is_binary:
             right = np.where(values > 0.5, found, 1.0 - found)

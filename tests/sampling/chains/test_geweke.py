@@ -38,7 +38,7 @@ class ValueWorld:
         self.chain.noise_rate = 10.0
         self.position = self.chain.kind.positions
         prior = PsiPrior(np.ones((self.items, 1)), self.centre[None, :], np.diag(self.precision))
-        start = started(self.chain)
+        start = started([self.chain], self.chain.dealer)[0]
         self.start = replace(start, psi_prior=prior, theta_prior=self.theta_prior(start.theta_prior))
 
     def theta_prior(self, usual):

@@ -19,7 +19,7 @@ from kolmogorov.draws.likelihood import Gaussian, HiddenRatings
 from kolmogorov.draws.plan import level_grid, rating_levels, short
 from kolmogorov.draws.priors import PsiPrior
 from kolmogorov.draws.sampler import averaging_left, drawn
-from kolmogorov.draws.start import FactorChain, Factors, draw_normals, told_apart
+from kolmogorov.draws.start import FactorChain, Factors, draw_normals, settled, told_apart
 
 
 def low_rank(seed, n_users=120, n_items=60, noise=0.02):
@@ -70,7 +70,7 @@ def test_factors_are_found_and_are_the_same_on_any_number_of_threads():
     for n in (1, 3):
         with Threads(n) as dealer:
             chain = chain_of(table, n_events=4, dealer=dealer, levels=rating_levels(table, 4))
-            found.append(FactorChain(chain, np.random.default_rng(7)).settled())
+            found.append(settled([FactorChain(chain, np.random.default_rng(7))], dealer)[0])
     first, second = found
     assert (first.users == second.users).all()
     assert (first.items == second.items).all()
@@ -147,7 +147,7 @@ def test_a_stretch_has_the_density_of_ratings_and_items_stretched_together():
     table = blocs()
     with Threads(1) as dealer:
         chain = hidden_factors(table, dealer)
-        chain.settled()
+        settled([chain], dealer)
     view, logs, now, ratings = table.columns, np.linspace(-2.0, 2.0, 2001), chain.factors, chain.columns.values
     owners = view.owners(0, table.n_items)
     left = ratings - np.einsum("nd,nd->n", now.users[view.indices], now.items[owners])
@@ -166,7 +166,7 @@ def test_a_stretch_has_the_density_of_ratings_and_items_stretched_together():
 def test_sure_answers_are_far_from_the_line_at_once():
     table = blocs(2)
     with Threads(1) as dealer:
-        factors = hidden_factors(table, dealer).settled()
+        (factors,) = settled([hidden_factors(table, dealer)], dealer)
     said = np.einsum("nd,nd->n", factors.users[table.user_rows()], factors.items[table.item_rows()])
     surety = np.where(table.values > 0.5, said - 0.5, 0.5 - said) / np.sqrt(NOISE)
     assert (surety > 0).mean() > 0.99
@@ -177,7 +177,7 @@ def test_items_without_answers_and_answers_that_were_given_often():
     users, items, answers = [0, 0, 1, 1, 2], [0, 1, 0, 1, 0], [1.0, 0.0, 1.0, 0.0, 1.0]
     table = Observations.from_arrays(users, items, answers, weights=[1.0, 500.0, 2.0, 1.0, 40.0])
     with Threads(1) as dealer:
-        factors = hidden_factors(table, dealer, n_events=2).settled()
+        (factors,) = settled([hidden_factors(table, dealer, n_events=2)], dealer)
     assert np.isfinite(factors.users).all()
     assert np.isfinite(factors.items).all()
     assert factors.noise == NOISE

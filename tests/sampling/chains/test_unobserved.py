@@ -47,7 +47,7 @@ def test_a_sweep_is_that_of_the_whole_table(likes, weighted):
     ids = (likes.users.ids[rows], likes.items.ids[columns])
     whole = Observations.from_arrays(*ids, full.ravel(), weights=weights.ravel())
     first, second = _chain(part, unobserved=weight), _chain(whole)
-    state = started(first)
+    state = started([first], first.dealer)[0]
     first.noise_rate = second.noise_rate
     for index in (1, 2, 3):
         mine, yours = (chain.sweep(state, index, learning=False) for chain in (first, second))
