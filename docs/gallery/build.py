@@ -30,7 +30,7 @@ _SETTING = re.compile(r"^# gallery: (\w+) (\S+)\n", re.MULTILINE)
 _PART = "<!-- gallery: {name} -->\n{text}<!-- end of {name} -->\n"
 _FIRST = """# Gallery
 
-After this page you have seen what models say about tables of many kinds. Every part is a script that was executed:
+What models say about tables of many kinds. Every part is a script that was executed:
 output and pictures are its own (`make gallery`; a test executes the scripts and compares).
 """
 
