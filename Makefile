@@ -56,6 +56,8 @@ bench: $(VENV)/bench.stamp $(VENV)/kernels.stamp          ## run the benchmarks 
 	$(BIN)/python benchmarks/accuracy.py
 	$(BIN)/python benchmarks/scale.py
 	$(BIN)/python benchmarks/lists.py
+	$(BIN)/python benchmarks/attributes.py
+	$(BIN)/python benchmarks/serve.py
 
 tables: $(VENV)/dev.stamp   ## put the results of benchmarks into the docs
 	$(BIN)/python benchmarks/render.py

@@ -130,12 +130,12 @@ def finish(*tables: Table, complete: bool = True, parts: bool = False) -> None:
         table.write()
 
 
-def beside_stored(table: Table) -> None:
+def beside_stored(table: Table, folder: Path = RESULTS) -> None:
     """Give a table the stored rows of other parts; the environment then says which part was run when and where."""
     new = dict.fromkeys(row[0] for row in table.rows)
     rows, runs = [], {}
-    if (RESULTS / f"{table.name}.json").exists():
-        stored = Table.read(table.name)
+    if (folder / f"{table.name}.json").exists():
+        stored = Table.read(table.name, folder)
         rows, runs = stored.rows, stored.environment or {}
     order = dict.fromkeys(row[0] for row in [*rows, *table.rows])
     known = [row for row in rows if row[0] not in new] + table.rows
