@@ -1,4 +1,4 @@
-"""From many models to one: the alternating descent over the table that they complete, and what new rows heed.
+"""From many models to one: the alternating descent over the table that they complete.
 
 Minimised is the mean over all cells of w_u w_i (theta_u . psi_i - T_ui)^2, with T the mean of what the models say. As
 the table is complete, all items have one Gram matrix, G = sum_u w_u theta_u theta_u^T, and all users another; as T is a
@@ -9,18 +9,14 @@ lie farthest out, found in the ratings alone (successive projection: Araujo and 
 which are the same for every sample of chains, and makes few sweeps from there: more come hardly nearer to the table and
 lead away from what another sample finds. Bits come from chances on which being neither 0 nor 1 costs more and more.
 Both halves of the chains go the same way apart, and tell which events are found again, and how many.
-
-Nobody tells such a model how strongly a new user is to be drawn to the population. The users that it knows do: placed
-again from their own ratings, as if they were new, they should come out where they are. The pull is the one under
-which they do so best; likewise for items.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
@@ -29,12 +25,11 @@ from scipy.sparse import csr_array
 from kolmogorov._support.seeds import row_seeds
 from kolmogorov._support.threads import Threads, one_blas_thread
 from kolmogorov._support.typing import Floats, Rows
-from kolmogorov.data.view import View
 from kolmogorov.descent.attributes import Attributed, placing_of
 from kolmogorov.descent.completion import CompletedTable
 from kolmogorov.descent.engine import Engine, Run, Search, State, Sweep, solved_rows
-from kolmogorov.descent.fitted import Fitted, Pull
-from kolmogorov.descent.placing import placed
+from kolmogorov.descent.fitted import Fitted
+from kolmogorov.descent.placing import LearnedRows, best_pull
 from kolmogorov.descent.problem import EXTRA_RATINGS, ITEM_SIDE, USER_SIDE, Problem
 from kolmogorov.solvers import RowSolver, resolve
 from kolmogorov.solvers.flips import EXACT_LIMIT
@@ -400,59 +395,3 @@ def quick_solver(family: str, n_events: int) -> RowSolver:
     if family == "binary" and n_events > EXACT_LIMIT:
         return resolve("binary", "local_search", n_starts=4)
     return usual(family, n_events)
-
-
-# --- what new rows are drawn to ---------------------------------------------------------------------------------------
-
-# Numbers by judgement; `benchmarks/one_model.py placed` shows what comes of them.
-#: Rows that are placed again.
-_ROWS = 400
-#: Strengths that are tried: equal in all directions, in ratings; and the more where rows differ less, as shares of the
-#: inverse of their covariance.
-_EVEN = np.geomspace(0.03, 100.0, 8)
-_SHAPED = np.geomspace(0.001, 1.0, 13)
-#: The least variance of rows in any direction, as a share of the usual one.
-_LEAST = 1e-2
-#: Rows that differ by less are the same but for rounding, and their spread says nothing.
-_NO_SPREAD = 1e-12
-
-
-class LearnedRows(NamedTuple):
-    """Rows of one side as they were learned, their observations, and the partners that they were learned with.
-
-    Differences of predictions count by the partners' weights; `number` is `USER_SIDE` or `ITEM_SIDE`.
-    """
-
-    rows: Floats
-    view: View
-    factors: Floats
-    weights: Floats
-    solver: RowSolver
-    number: int
-
-
-def best_pull(side: LearnedRows, unobserved: float, n_jobs: int | None, most_rows: int = _ROWS) -> Pull:
-    """Return the pull under which some rows, placed again from their observations, predict most as they did."""
-    seen = np.flatnonzero(side.view.counts > 0)
-    centre = side.rows[seen].mean(axis=0)
-    chosen = np.unique(seen[np.linspace(0, seen.size - 1, min(seen.size, most_rows)).round().astype(np.int64)])
-    view, rows = side.view.picked(chosen), side.rows[chosen]
-    gram = (side.factors * side.weights[:, None]).T @ side.factors
-
-    def distance(pull: Pull) -> float:
-        away = placed(view, side.factors, pull, side.solver, side.number, unobserved, n_jobs) - rows
-        return float(((away @ gram) * away).sum())
-
-    return min(_pulls(centre, side.rows[seen]), key=distance)
-
-
-def _pulls(centre: Floats, rows: Floats) -> Iterator[Pull]:
-    """Yield those that are tried."""
-    covariance = np.cov(rows.T, bias=True).reshape(centre.size, centre.size)
-    usual = float(np.trace(covariance)) / centre.size
-    for ridge in _EVEN:
-        yield Pull.even(centre, ridge)
-    if usual > _NO_SPREAD:
-        inverse = np.linalg.inv(covariance + _LEAST * usual * np.eye(centre.size))
-        for share in _SHAPED:
-            yield Pull(centre, share * (inverse + inverse.T) / 2.0)

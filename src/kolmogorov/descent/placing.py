@@ -5,13 +5,17 @@ row that is new is drawn to what rows usually are. A row that was there has solv
 known where it ended: near x' it was (x - x')^T A' (x - x'), with the Gram matrix A' of its entries then and the pull.
 So it is drawn to x', and A' x' - m', what its entries of then say beyond that, is added, which is recursive least
 squares. A row without entries is drawn to where its attributes say that it is, and comes as near as a row can.
+
+Nobody tells such a model how strongly a new user is to be drawn to the population. The users that it knows do: placed
+again from their own ratings, as if they were new, they should come out where they are. The pull is the one under
+which they do so best; likewise for items.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -245,3 +249,59 @@ def _with_rows(fitted: Fitted, side: int, rows: Rows, values: NDArray[Any], prob
     theta, noise = fitted.theta.copy(), fitted.noise.copy()
     theta[rows], noise[rows] = found, fitted.noise[fitted.user_seen].mean()
     return replace(fitted, theta=theta, noise=noise, user_attributes=attributes)
+
+
+# --- what new rows are drawn to ---------------------------------------------------------------------------------------
+
+# Numbers by judgement; `benchmarks/one_model.py placed` shows what comes of them.
+#: Rows that are placed again.
+_ROWS = 400
+#: Strengths that are tried: equal in all directions, in ratings; and the more where rows differ less, as shares of the
+#: inverse of their covariance.
+_EVEN = np.geomspace(0.03, 100.0, 8)
+_SHAPED = np.geomspace(0.001, 1.0, 13)
+#: The least variance of rows in any direction, as a share of the usual one.
+_LEAST = 1e-2
+#: Rows that differ by less are the same but for rounding, and their spread says nothing.
+_NO_SPREAD = 1e-12
+
+
+class LearnedRows(NamedTuple):
+    """Rows of one side as they were learned, their observations, and the partners that they were learned with.
+
+    Differences of predictions count by the partners' weights; `number` is `USER_SIDE` or `ITEM_SIDE`.
+    """
+
+    rows: Floats
+    view: View
+    factors: Floats
+    weights: Floats
+    solver: RowSolver
+    number: int
+
+
+def best_pull(side: LearnedRows, unobserved: float, n_jobs: int | None, most_rows: int = _ROWS) -> Pull:
+    """Return the pull under which some rows, placed again from their observations, predict most as they did."""
+    seen = np.flatnonzero(side.view.counts > 0)
+    centre = side.rows[seen].mean(axis=0)
+    chosen = np.unique(seen[np.linspace(0, seen.size - 1, min(seen.size, most_rows)).round().astype(np.int64)])
+    view, rows = side.view.picked(chosen), side.rows[chosen]
+    gram = (side.factors * side.weights[:, None]).T @ side.factors
+
+    def distance(pull: Pull) -> float:
+        away = placed(view, side.factors, pull, side.solver, side.number, unobserved, n_jobs) - rows
+        return float(((away @ gram) * away).sum())
+
+    return min(_pulls(centre, side.rows[seen]), key=distance)
+
+
+def _pulls(centre: Floats, rows: Floats) -> Iterator[Pull]:
+    """Yield those that are tried."""
+    covariance = np.cov(rows.T, bias=True).reshape(centre.size, centre.size)
+    usual = float(np.trace(covariance)) / centre.size
+    for ridge in _EVEN:
+        yield Pull.even(centre, ridge)
+    if usual > _NO_SPREAD:
+        inverse = np.linalg.inv(covariance + _LEAST * usual * np.eye(centre.size))
+        for share in _SHAPED:
+            yield Pull(centre, share * (inverse + inverse.T) / 2.0)

@@ -20,8 +20,6 @@ from kolmogorov.descent import implicit as only_yes
 from kolmogorov.descent.completion import CompletedTable, completion
 from kolmogorov.descent.distillation import (
     CompletionEngine,
-    LearnedRows,
-    best_pull,
     corners,
     places,
     returning,
@@ -29,6 +27,7 @@ from kolmogorov.descent.distillation import (
 from kolmogorov.descent.engine import Search, Sweep
 from kolmogorov.descent.fitted import Pull
 from kolmogorov.descent.implicit import averaged_descents
+from kolmogorov.descent.placing import LearnedRows, _pulls, best_pull
 from kolmogorov.descent.problem import ITEM_SIDE, USER_SIDE, Problem
 from kolmogorov.draws.posterior import Posterior
 from kolmogorov.draws.sampler import SamplingProgress
@@ -475,7 +474,7 @@ def test_the_pull_is_the_best_of_those_that_are_tried(family, unobserved):
         np.testing.assert_allclose(found.centre, side.rows[seen].mean(axis=0))
         np.testing.assert_array_equal(found.strength, found.strength.T)
         assert np.linalg.eigvalsh(found.strength)[0] > 0
-        tried = list(distilled._pulls(found.centre, side.rows[seen]))
+        tried = list(_pulls(found.centre, side.rows[seen]))
         assert any(np.array_equal(found.strength, pull.strength) for pull in tried)
         least = min(distance(side, pull, unobserved) for pull in tried)
         assert distance(side, found, unobserved) <= least * (1 + 1e-4) + 1e-9
