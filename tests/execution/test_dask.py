@@ -80,11 +80,8 @@ def test_same_bits_on_any_number_of_workers_and_blocks_and_of_packed_tables(clie
     tiny = Dask(client, shard_ratings=1000, block_memory=8 * 4 * 5 * 7 * 8)
     same(KolmogorovModel(**SMALL, execution=tiny).fit(table), first)
     with cluster(1) as one, distributed.Client(one, set_as_default=False) as alone:
-        packed, dask = km.pack(table, tmp_path / "t"), Dask(alone, shard_ratings=1000)
-        same(KolmogorovModel(**SMALL, execution=dask).fit(packed), first)
-        (tmp_path / "t").rename(tmp_path / "elsewhere")
-        with pytest.raises(DataError, match=r"no table .* on a worker. Workers must see packed tables"):
-            KolmogorovModel(**SMALL, execution=dask).fit(packed)
+        packed = km.pack(table, tmp_path / "t")
+        same(KolmogorovModel(**SMALL, execution=Dask(alone, shard_ratings=1000)).fit(packed), first)
 
 
 def test_users_without_ratings(client):
@@ -95,6 +92,93 @@ def test_users_without_ratings(client):
     here = KolmogorovModel(**SMALL).fit(wide)
     there = KolmogorovModel(**SMALL, execution=Dask(client, shard_ratings=1)).fit(wide)
     assert there.history_[-1].objective == pytest.approx(here.history_[-1].objective, rel=1e-9)
+
+
+# --- Parquet files ----------------------------------------------------------------------------------------------------
+
+
+def _written(table, folder):
+    """Write a table's ratings in any order to two files of several row groups."""
+    frame = table.to_frame("pandas")[["user", "item", "rating"]].sample(frac=1.0, random_state=0)
+    middle, folder = len(frame) // 2, folder / "files"
+    folder.mkdir()
+    frame[:middle].to_parquet(folder / "part-a.parquet", row_group_size=1500)
+    frame[middle:].to_parquet(folder / "part-b.parquet")
+    return [folder / "part-a.parquet", folder / "part-b.parquet"]
+
+
+def _ran(dask_worker, name):
+    """Count the tasks of a name that a worker has run, by its log."""
+    return sum(entry[1:3] == ("executing", "memory") and name in str(entry[0]) for entry in dask_worker.state.log)
+
+
+def test_parquet_files_have_the_bits_of_the_table_and_every_row_group_is_read_once(client, table, tmp_path):
+    paths = _written(table, tmp_path)
+    before = sum(client.run(_ran, name="read_group").values())
+    there = KolmogorovModel(**SMALL, execution=Dask(client)).fit(str(tmp_path / "files" / "part-*.parquet"))
+    assert sum(client.run(_ran, name="read_group").values()) - before == 4
+    here = km.read_ratings(paths)
+    same(there, KolmogorovModel(**SMALL).fit(here))
+    assert there.fitted_.training.fingerprint() == here.fingerprint()
+    assert repr(there.fitted_.training) == repr(here)
+    dask = Dask(client, shard_ratings=1000)
+    same(KolmogorovModel(**SMALL, execution=dask).fit(paths), KolmogorovModel(**SMALL, execution=dask).fit(here))
+
+
+def test_no_rating_of_parquet_files_comes_before_the_fit_has_ended(client, table, tmp_path):
+    found = Dask(client, shard_ratings=1000).read(_written(table, tmp_path))
+    seen = []
+    settings = {**SMALL, "callback": lambda sweep: seen.append({"indices", "values"} & vars(found.rows).keys())}
+    KolmogorovModel(**settings, execution=found.rows.dask).fit(found)
+    assert seen == [set()] * 4
+
+
+@pytest.mark.parametrize(
+    ("columns", "options"),
+    [
+        ({"value": [1.0, 2.0, 3.0, 3.0], "n": [1.0, 1.0, 2.0, 3.0]}, {"weight": "n", "duplicates": "mean"}),
+        ({"value": [1.0, 2.0, 3.0, 3.0]}, {"duplicates": "last", "maximum": 5}),
+        ({"value": ["yes", None, "NO", "absent"]}, {"map": {"yes": 1, "no": 0}, "missing": ["", "absent"]}),
+        ({"value": [-9.5, 3.2, 10.0, 4.0], "title": ["X", "Y", "X", "X"]}, {"duplicates": "last"}),
+        ({}, {"implicit": True}),
+    ],
+)
+def test_parquet_files_are_read_as_on_one_machine(client, tmp_path, columns, options):
+    import pandas as pd
+
+    path = tmp_path / "r.parquet"
+    pd.DataFrame({"user": ["a", "a", "b", "a"], "item": [5, 6, 5, 5], **columns}).to_parquet(path, row_group_size=1)
+    here, there = km.read_ratings(path, **options), Dask(client, shard_ratings=2).read(path, **options)
+    assert there.fingerprint() == here.fingerprint()
+    assert [there.users, there.items, there.scale] == [here.users, here.items, here.scale]
+    assert there.items.name(0) == here.items.name(0)
+    assert str(there) == str(here)
+
+
+def test_what_is_wrong_with_parquet_files_is_said(client, tmp_path):
+    import pandas as pd
+
+    dask, path, other = Dask(client), tmp_path / "r.parquet", tmp_path / "r.csv"
+    other.write_text("user,item,value\n1,2,3\n")
+    frame = pd.DataFrame({"user": [1, 1, 2, 1], "item": [5, 6, 5, 5], "value": [1.0, 2, 3, 3]})
+    codes = pd.DataFrame({"user": range(40), "item": [0, 1] * 20, "value": [*range(1, 6)] * 7 + [1, 2, 3, 4, 99]})
+    for table, options, said in (
+        (frame, {}, r"r.parquet, row group 1: duplicate rating of user '1' and item '5' \(first at row group 0\)"),
+        (frame, {"maximum": 2}, r"r.parquet, row 2: value must be at most the maximum 2, got 3"),
+        (frame, {"user": "whom"}, "no column 'whom'"),
+        (frame[:0], {}, "There are no observations here"),
+        (frame.assign(value="yes"), {}, r"r.parquet, row \d: values must be numbers here.* map="),
+        (codes, {}, "row group 19: the value 99 lies far outside"),
+    ):
+        table.to_parquet(path, row_group_size=2)
+        with pytest.raises(DataError, match=said):
+            dask.read(path, **options)
+    with pytest.raises(DataError, match="must be Parquet"):
+        dask.read(other)
+    with pytest.raises(DataError, match=r"There is no file .*nowhere.parquet"):
+        dask.read([tmp_path / "nowhere.parquet"])
+    with pytest.raises(ParameterError, match="wide"):
+        dask.read(path, wide=True)
 
 
 # --- accidents --------------------------------------------------------------------------------------------------------
@@ -113,8 +197,9 @@ def undisturbed(client, larger):
     return KolmogorovModel(**LONG, execution=Dask(client, shard_ratings=20_000)).fit(larger)
 
 
-def test_a_killed_worker_and_one_that_joins_late(larger, undisturbed):
-    """SIGKILL in the middle of the third sweep; another worker after the fourth."""
+def test_a_killed_worker_and_one_that_joins_late(larger, undisturbed, tmp_path):
+    """SIGKILL in the middle of the third sweep, so that row groups are read again; another worker after the fourth."""
+    paths = _written(larger, tmp_path)
     with cluster(2) as workers, distributed.Client(workers, set_as_default=False) as client:
         address, pid = next(iter(client.run(os.getpid).items()))
         happened = []
@@ -133,7 +218,7 @@ def test_a_killed_worker_and_one_that_joins_late(larger, undisturbed):
                 client.wait_for_workers(3, timeout=PATIENCE)
                 happened.append(f"{len(client.nthreads())} workers")
 
-        model = KolmogorovModel(**LONG, execution=Dask(client, shard_ratings=20_000), callback=watch).fit(larger)
+        model = KolmogorovModel(**LONG, execution=Dask(client, shard_ratings=20_000), callback=watch).fit(paths)
     assert happened == [1, 2, "killed", 3, 4, "3 workers", 5]
     same(model, undisturbed)
 
@@ -268,7 +353,7 @@ def test_one_model_learned_from_chains_on_a_cluster_has_the_bits_of_a_local_fit(
     there = KolmogorovModel(**options, execution=Dask(client), callback=steps.append).fit(table)
     assert there.learned_from_ == "draws"
     same(there, here)
-    assert [(step.chain, step.sweep) for step in steps if hasattr(step, "chain")] == [(0, 20), (1, 20)]
+    assert [(step.chain, step.sweep) for step in steps if hasattr(step, "chain")] == [(k, 20) for k in range(4)]
 
 
 # --- command line -----------------------------------------------------------------------------------------------------
@@ -290,6 +375,17 @@ def test_fit_on_a_local_cluster_and_interrupting_keeps_the_best_so_far(tmp_path,
     assert command.returncode == 0, errors
     assert "Stopping after this sweep" in errors
     assert 1 <= km.load(tmp_path / "m.km").n_iter_ < 100_000
+
+
+def test_fit_of_parquet_files_on_a_local_cluster(tmp_path, table):
+    paths = _written(table, tmp_path)
+    call = ["fit", tmp_path / "files" / "part-*.parquet", "--dask", "local:2", "-o", tmp_path / "m.km"]
+    call += ["--maximum", "2"]
+    for setting in ("learn_from=ratings", "max_iter=3", "random_state=0"):
+        call += ["--set", setting]
+    subprocess.run(tool(*call), check=True, timeout=PATIENCE)
+    model = KolmogorovModel(learn_from="ratings", max_iter=3, random_state=0)
+    assert (km.load(tmp_path / "m.km").theta_ == model.fit(km.read_ratings(paths, maximum=2)).theta_).all()
 
 
 @pytest.mark.parametrize("where", ["local", "local:0", "host:8786", "ftp://x"])

@@ -8,6 +8,8 @@ from typing import Any, ClassVar
 from kolmogorov._support.optional import require
 from kolmogorov._support.validation import byte_count, check_parameters, integer
 from kolmogorov._version import __version__
+from kolmogorov.data.observations import Observations
+from kolmogorov.data.told import Reading
 from kolmogorov.errors import ExecutionError, KolmogorovError
 
 
@@ -19,17 +21,10 @@ class Dask:
     client : distributed.Client, optional
         By default the one that was made last.
     shard_ratings : int
-        Observations in a shard, about: a run of neighbouring users that is loaded, kept and worked on by one worker.
-        Results depend on it to rounding, and on nothing else of the cluster. A table with fewer gives the bits of a fit
-        without a cluster. There should be some shards for each thread of the cluster.
+        Observations in a shard, about: neighbouring users, whom one worker keeps. Results depend on it to rounding, and
+        on nothing else of the cluster. A table with fewer gives the bits of a fit without. Each thread needs some.
     block_memory : int or str
-        Bytes of the normal equations of items that are under way at once, for each shard. A worker holds at most twice
-        this for each of its shards: what the shards made, and what they are summed to.
-
-    Examples
-    --------
-    >>> from distributed import Client  # doctest: +SKIP
-    >>> execution = Dask(Client("tcp://scheduler:8786"))  # doctest: +SKIP
+        Bytes of the normal equations that a shard has under way at once; a worker holds twice this, with their sums.
     """
 
     #: Seconds in which a first worker must come; by judgement.
@@ -66,11 +61,9 @@ class Dask:
             self.client.wait_for_workers(1, timeout=self.patience)
         except TimeoutError:
             raise ExecutionError(f"No worker came to {self!r} within {self.patience:.0f} seconds.") from None
-        for worker, version in self.client.run(_version, on_error="return").items():
-            if version != __version__:
-                raise ExecutionError(
-                    f"The worker {worker} must have kolmogorov {__version__}, as there is here; it says: {version}."
-                )
+        for worker, found in self.client.get_versions(packages=["kolmogorov"])["workers"].items():
+            if (version := found["packages"]["kolmogorov"]) != __version__:
+                raise ExecutionError(f"The worker {worker} must have kolmogorov {__version__}, got {version}.")
         return self
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
@@ -93,6 +86,17 @@ class Dask:
                 "cluster goes on where it was."
             ) from error
 
+    def read(self, source: Any, **options: Any) -> Observations:
+        """Read Parquet files, a path, a pattern such as "part-*.parquet" or several, on the workers that see them.
+
+        Options are those of `read_ratings`. Ratings stay there; a fit from ratings brings them here at its end.
+        """
+        from kolmogorov.cluster.shards import spread_table
+
+        titles = options.pop("titles", None)
+        with self:
+            return spread_table(self, source, Reading(**options)).with_titles(items=titles)
+
     def submit(self, function: Callable[..., Any], *args: Any, **where: Any) -> Any:
         """Make a task, which has the name of its function. Workers must be able to import that."""
         return self.client.submit(function, *args, pure=False, **where)
@@ -109,7 +113,3 @@ class Dask:
 def at_hand(thing: Any) -> Any:
     """Return a thing; what a task does that holds it."""
     return thing
-
-
-def _version() -> str:
-    return __version__

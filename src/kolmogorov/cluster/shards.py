@@ -1,22 +1,20 @@
 """The descent over shards of a table: theta stays with the users' shard, psi travels, normal equations are summed up.
 
-A shard has neighbouring users with all their observations. A sweep is made of these tasks, named so in Dask's
-dashboard:
+A shard has neighbouring users with all their observations. A row group of a Parquet file is read once, by one task,
+`read_group`; its entries are `dealt` to the shards of their users, and `joined` there in the order of the files.
 
-- `normal_equations` of a block of items, from one shard; `added` in a tree over the shards that is always the same;
-  `solved_items` for the block;
-- `at_hand`, the bits of all items;
-- `stepped_users` of each shard.
+A sweep is made of `normal_equations` of a block of items, from one shard; `added` in a tree over the shards that is
+always the same; `solved_items` for the block; `at_hand`, the bits of all items; `stepped_users` of each shard.
 
 Every task can be made again from the table, the seed and the psis, so Dask rebuilds what a lost worker held.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from operator import getitem
-from pathlib import Path
+from operator import attrgetter, getitem
 from typing import Any
 
 import numpy as np
@@ -26,18 +24,17 @@ from kolmogorov._support.threads import Threads, one_blas_thread
 from kolmogorov._support.typing import Floats
 from kolmogorov.cluster.dask import Dask
 from kolmogorov.data.observations import Observations
-from kolmogorov.data.view import View, transposed
+from kolmogorov.data.read import Entries, GroupSummary, read_group, row_groups, understood
+from kolmogorov.data.told import Reading
+from kolmogorov.data.view import View, counting_order, duplicate, ends_of, sorted_view, transposed
 from kolmogorov.descent.engine import Engine, HalfStep, State, solved_rows
 from kolmogorov.descent.problem import Partners, Problem, UserTotals
-from kolmogorov.errors import DataError
+from kolmogorov.errors import DataError, ParameterError
 
-# Numbers by judgement.
-#: Blocks of items that are under way at once, for each thread of the cluster, and at most; and items of a block at
-#: least.
-_WINDOW, _LARGEST_WINDOW = 2, 32
-_LEAST_ROWS = 64
+#: By judgement: blocks of items under way at once, for each thread of the cluster and at most; items of one at least.
+_WINDOW, _LARGEST_WINDOW, _LEAST_ROWS = 2, 32, 64
 
-#: Normal equations of a block of items.
+#: Normal equations of a block of items: Gram matrices and moments.
 Equations = tuple[Floats, Floats]
 
 
@@ -55,42 +52,105 @@ class Shard:
 
 
 def loaded_shards(dask: Dask, table: Observations) -> list[tuple[int, int, Any]]:
-    """Have shards made; return the first user of each, the one past the last, and its future.
+    """Have shards made of rows that are sent, unless workers have read them."""
+    rows = table.rows
+    if isinstance(rows, SpreadView) and rows.dask is dask:
+        return rows.shards
+    given = (made_shard, table.n_items)
+    return _shards(dask, rows, lambda _, first, last: (*given, first, rows.picked(np.arange(first, last))))
 
-    Neighbours get the same worker, so that what they make is summed up without travelling. Of a packed table workers
-    read their rows themselves.
+
+def _shards(dask: Dask, rows: View, task: Callable[..., tuple[Any, ...]]) -> list[tuple[int, int, Any]]:
+    """Have a shard made of each run of rows; return the first user of each, the one past the last, and its future.
+
+    Neighbours get the same worker, so that what they make is summed up without travelling.
     """
-    workers, bounds, shards = sorted(dask.client.nthreads()), list(table.rows.blocks(dask.shard_ratings)), []
-    mapped = None if table.path is None else dask.submit(opened_table, table.path, table.fingerprint())
+    workers, bounds, shards = sorted(dask.client.nthreads()), list(rows.blocks(dask.shard_ratings)), []
     for k, (first, last) in enumerate(bounds):
         at = k * len(workers) // len(bounds)
-        where = {"workers": workers[at : at + 1], "allow_other_workers": True}
-        if mapped is None:
-            shard = dask.submit(made_shard, first, table.rows.picked(np.arange(first, last)), table.n_items, **where)
-        else:
-            shard = dask.submit(read_shard, mapped, first, last, **where)
-        shards.append((first, last, shard))
+        where: dict[str, Any] = {"workers": workers[at : at + 1], "allow_other_workers": True}
+        shards.append((first, last, dask.submit(*task(k, first, last), **where)))
     return shards
 
 
-def made_shard(first: int, rows: View, n_items: int) -> Shard:
+def made_shard(n_items: int, first: int, rows: View) -> Shard:
     """Make a shard of rows at hand."""
     return Shard(first, rows, transposed(rows, n_items))
 
 
-def opened_table(path: Path, fingerprint: str) -> Observations:
-    """Map a packed table on a worker."""
-    if not path.exists():
-        raise DataError(f"There is no table {path} on a worker. Workers must see packed tables under the same path.")
-    table = Observations.open(path, verify=False)
-    if table.fingerprint() != fingerprint:
-        raise DataError(f"On a worker {path} is another table.")
-    return table
+def of_shards(dask: Dask, shards: Sequence[tuple[int, int, Any]], name: str) -> list[Any]:
+    """Bring here what the rows of each shard have under a name."""
+    return dask.gather([dask.submit(attrgetter(f"rows.{name}"), shard) for *_, shard in shards])
 
 
-def read_shard(table: Observations, first: int, last: int) -> Shard:
-    """Make a shard of some users of a packed table."""
-    return made_shard(first, table.rows.picked(np.arange(first, last)), table.n_items)
+class SpreadView(View):
+    """Rows that lie in shards; their entries are brought here when somebody asks for them, and kept."""
+
+    def __init__(self, dask: Dask, shards: list[tuple[int, int, Any]]) -> None:
+        counts = of_shards(dask, shards, "counts")
+        vars(self).update(dask=dask, shards=shards, indptr=ends_of(np.concatenate(counts)))
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in ("indices", "values", "weights"):
+            raise AttributeError(name)
+        vars(self)[name] = found = np.concatenate(of_shards(self.dask, self.shards, name))
+        found.setflags(write=False)
+        return found
+
+    @property
+    def extent(self) -> tuple[float, float]:
+        """The smallest and the largest value."""
+        ends = [end for extent in of_shards(self.dask, self.shards, "extent") if extent for end in extent]
+        return min(ends), max(ends)
+
+
+# --- Parquet files ----------------------------------------------------------------------------------------------------
+
+
+def spread_table(dask: Dask, source: Any, told: Reading) -> Observations:
+    """Read files on the workers; see `Dask.read`."""
+    if told.wide:
+        raise ParameterError("Workers read lists of ratings. A wide table is for read_ratings, on one machine.")
+    paths = [os.path.abspath(path) for path in (source if isinstance(source, (list, tuple)) else [source])]
+    (groups,) = dask.gather([dask.submit(row_groups, paths)])
+    read = [dask.submit(read_group, *group, told) for group in groups]
+    summaries: list[GroupSummary] = dask.gather([dask.submit(getitem, group, 0) for group in read])
+    table, places = understood(summaries, told), [summary.place for summary in summaries]
+    outline, starts = dask.hold(table), [first for first, _ in table.rows.blocks(dask.shard_ratings)]
+    heaps = [dask.submit(dealt, group, outline, starts) for group in read]
+
+    def task(k: int, first: int, last: int) -> tuple[Any, ...]:
+        pieces = [dask.submit(getitem, heap, k) for heap in heaps]
+        return joined, first, last, outline, told.merging, places, pieces
+
+    return table.over(rows=SpreadView(dask, _shards(dask, table.rows, task)))
+
+
+def dealt(group: tuple[GroupSummary, Entries], table: Observations, starts: list[int]) -> list[Entries]:
+    """Deal the entries of a row group to the shards that begin at the users `starts`."""
+    summary, (user, item, ratings, weights) = group
+    own, partner = table.users.rows_of(summary.ids[0])[user], table.items.rows_of(summary.ids[1])[item]
+    shard = np.searchsorted(starts, own, side="right") - 1
+    order, ends = counting_order(shard, len(starts)), np.cumsum(np.bincount(shard, minlength=len(starts)))
+    arrays = (own, partner, table.scale.probability(ratings), weights)
+    parts = [np.split(each[order], ends[:-1]) if each.size else [each] * len(starts) for each in arrays]
+    return list(zip(*parts, strict=True))
+
+
+def joined(
+    first: int, last: int, table: Observations, duplicates: str, places: list[str], pieces: list[Entries]
+) -> Shard:
+    """Put together what all row groups have for a shard."""
+    own, partner, values, weights = map(np.concatenate, zip(*pieces, strict=True))
+    ends = np.cumsum([piece[0].size for piece in pieces])
+
+    def complain(a: int, b: int) -> DataError:
+        found = (places[int(np.searchsorted(ends, at, side="right"))] for at in (a, b))
+        return duplicate(table.users.ids[own[a]], table.items.ids[partner[a]], *found)
+
+    shape = last - first, table.n_items
+    rows = sorted_view(shape, own - first, partner, values, weights, duplicates, complain)
+    return made_shard(table.n_items, first, rows)
 
 
 # --- the descent ------------------------------------------------------------------------------------------------------
@@ -98,10 +158,7 @@ def read_shard(table: Observations, first: int, last: int) -> Shard:
 
 @dataclass(frozen=True, eq=False)
 class SpreadState:
-    """A state whose thetas are where their users are, and what they sum to.
-
-    `blocks` are futures, one of each shard: of a pair of which the first is theta.
-    """
+    """A state whose thetas are where their users are: `blocks` are futures of pairs that begin with a shard's theta."""
 
     blocks: Sequence[Any]
     psi: Floats
@@ -113,8 +170,8 @@ class ShardedEngine(Engine):
     """The engine on a table in a cluster."""
 
     def __init__(self, problem: Problem, table: Observations, dask: Dask) -> None:
-        super().__init__(problem, table, Threads(1))
         self._dask, self._shards = dask, loaded_shards(dask, table)
+        super().__init__(problem, table, Threads(1))
 
     def spread(self, state: State) -> SpreadState:
         """Send the thetas of the users of every shard."""
@@ -130,6 +187,10 @@ class ShardedEngine(Engine):
         for block, (first, last, _) in zip(state.blocks, self._shards, strict=True):
             (theta[first:last],) = self._dask.gather([self._dask.submit(getitem, block, 0)])
         return State(theta, state.psi, state.centre)
+
+    def _sums(self) -> Floats:
+        sums: Floats = sum(of_shards(self._dask, self._shards, "sums"))
+        return sums
 
     def _theta_total(self, state: SpreadState) -> Floats:
         return state.total

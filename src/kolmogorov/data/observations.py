@@ -235,10 +235,7 @@ class Observations:
 
     def extent(self) -> tuple[float, float] | None:
         """Return the smallest and the largest value in [0, 1], or None where there are no entries."""
-        ends = [
-            float(end) for values in self.rows.value_blocks() if values.size for end in (values.min(), values.max())
-        ]
-        return (min(ends), max(ends)) if ends else None
+        return self.rows.extent
 
     def user_rows(self) -> NDArray[Any]:
         """Return the user's row number of each entry, in the order of `values`."""
@@ -249,7 +246,7 @@ class Observations:
         return self.rows.indices
 
     def __len__(self) -> int:
-        return self.values.size
+        return int(self.rows.indptr[-1])
 
     def __str__(self) -> str:
         share = 100.0 * len(self) / max(self.n_users * self.n_items, 1)

@@ -1,7 +1,7 @@
 """`read_ratings` and `pack`: ratings of almost any make become entries; what is guessed is said.
 
 A source is read once: ids become keys, and of columns of values distinct cells are kept (`records_of`). Then these are
-understood (`_part_of`), and what all sources hold is put together.
+understood (`part_of`), and what all sources hold is put together.
 """
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from glob import glob
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
+from pyarrow import parquet
 
 from kolmogorov._support.progress import notice
 from kolmogorov._support.typing import Floats
@@ -32,12 +34,12 @@ from kolmogorov.data.columns import (
 )
 from kolmogorov.data.observations import Observations, check_any
 from kolmogorov.data.packed import check_free, write_table
-from kolmogorov.data.scale import Terms
-from kolmogorov.data.sources import Source, sources_of
+from kolmogorov.data.scale import Scale, Terms
+from kolmogorov.data.sources import Source, parquet_source, sources_of, unreadable
 from kolmogorov.data.told import Provenance, Reading, points_of
 from kolmogorov.data.values import Notation, UnreadableError, ValueColumn, looks_like_number, numbers_of
-from kolmogorov.data.view import nothing_there
-from kolmogorov.data.vocabulary import IdColumn, Vocabulary
+from kolmogorov.data.view import View, ends_of, nothing_there
+from kolmogorov.data.vocabulary import IdColumn, Vocabulary, in_array, in_order
 from kolmogorov.errors import DataError, ParameterError
 
 #: Distinct ratings that are told.
@@ -173,7 +175,7 @@ def pack(source: Any, out: str | os.PathLike[str], **options: Any) -> Observatio
 
 @dataclass(eq=False)
 class Part:
-    """One source: first its rows, whose ids are keys (`records_of`), then its ratings (`_part_of`)."""
+    """One source: first its rows, whose ids are keys (`records_of`), then its ratings (`part_of`)."""
 
     source: Source
     #: Keys of the users of all rows, later of all ratings. The same of items; first of the columns of a wide table.
@@ -243,8 +245,8 @@ def records_of(source: Source, told: Reading, users: IdColumn, items: IdColumn) 
     return Part(source, sides[0], sides[1], mass.numbers, found, titles, guessed, about)
 
 
-def _part_of(source: Source, told: Reading, users: IdColumn, items: IdColumn) -> Part:
-    """Read the ratings of one source, which is refused where nothing is in it."""
+def part_of(source: Source, told: Reading, users: IdColumn, items: IdColumn) -> Part:
+    """Read the ratings of one source; there may be none."""
     part = records_of(source, told, users, items)
     _find_numbers(part, told)
     table = np.stack([c.numbers for c in part.columns], axis=1) if part.columns else np.ones((part.users.size, 1))
@@ -253,10 +255,6 @@ def _part_of(source: Source, told: Reading, users: IdColumn, items: IdColumn) ->
     part.users, part.items = (np.broadcast_to(side, table.shape)[part.kept] for side in sides)
     part.ratings = table[part.kept]
     part.weights = part.weights[:, None][part.kept] if part.weights.size else part.weights
-    if not part.ratings.size:
-        if part.kept.size:
-            raise DataError(f"{source.place(0)} and all others: every value is missing. Nothing is left to read.")
-        raise nothing_there("here")
     return part
 
 
@@ -311,7 +309,13 @@ def read_pairs(path: Any, told: Reading) -> tuple[list[str], list[str]]:
 def _gathered(sources: Sequence[Source], told: Reading) -> Observations:
     """Read sources into memory: three numbers of 32 bits for each record, and every distinct text once."""
     users, items = (IdColumn(what, told.missing) for what in ("user", "item"))
-    parts = [_part_of(source, told, users, items) for source in sources]
+    parts: list[Part] = []
+    for source in sources:
+        parts.append(part := part_of(source, told, users, items))
+        if not part.ratings.size:
+            if part.kept.size:
+                raise DataError(f"{source.place(0)} and all others: every value is missing. Nothing is left to read.")
+            raise nothing_there("here")
     columns = [column for part in parts for column in part.columns]
     ratings = np.concatenate([part.ratings for part in parts])
     ends = np.cumsum([part.ratings.size for part in parts])
@@ -324,10 +328,7 @@ def _gathered(sources: Sequence[Source], told: Reading) -> Observations:
     if any(part.weights.size for part in parts):
         weights = np.concatenate([p.weights if p.weights.size else np.ones(p.ratings.size) for p in parts])
     scale = told.scale_of(ratings, weights if weights.size else None, place)
-    low, high = float(ratings.min()), float(ratings.max())
     points, counts = np.unique(ratings, return_counts=True)
-    if points.size > _MOST_POINTS:
-        points, counts = points[:0], counts[:0]
     if told.is_open and told.scale == "table":
         refuse_codes(points, counts, lambda code: place(int(np.argmax(ratings == code))))
         for part in parts if told.wide else ():
@@ -342,26 +343,113 @@ def _gathered(sources: Sequence[Source], told: Reading) -> Observations:
         column.numbers = np.empty(0)
     titles = {text: part.titles[key] for part in parts for text, key in items.texts.items() if key in part.titles}
     (user_ids, own), (item_ids, partner) = (side.finish(sides.pop(0)) for side in (users, items))
-    # Clicks are repeated as a matter of course, and count once.
-    once = told.implicit and told.duplicates == "error"
-    terms = Terms(told.minimum, told.maximum, told.scaling, "mean" if once else told.duplicates)
+    terms = Terms(told.minimum, told.maximum, told.scaling, told.merging)
     named = Vocabulary(user_ids), own, Vocabulary(item_ids), partner
     found = Observations.of_rows(*named, ratings, terms, weights=weights if weights.size else None, place=place)
 
     meanings = {word: number for column in columns for word, number in column.words.items()}
     decimal = next((column.decimal for column in columns if column.decimal), "")
-    recipe = {k: v for k, v in told.to_dict().items() if k not in ("minimum", "maximum", "scaling")}
-    about = Provenance(
-        **parts[0].about,
-        decimal=decimal,
-        words=dict(islice(meanings.items(), _MOST_POINTS)),
-        points=points_of(points, low, high),
-        scale=str(scale),
-        n_records=ratings.size,
-        n_missing=sum(part.kept.size for part in parts) - ratings.size,
-        n_repeats=ratings.size - len(found),
-        duplicates="once" if once else told.duplicates,
-        recipe=recipe | ({"decimal": ","} if decimal == "," else {}),
-        name="" if sources[0].path in (None, "-") else Path(str(sources[0].path)).name.split(".")[0],
-    )
+    sizes = ratings.size, sum(part.kept.size for part in parts), len(found)
+    about = _provenance(parts[0].about, told, sources[0].path, scale, points, sizes)
+    about = replace(about, words=dict(islice(meanings.items(), _MOST_POINTS)), decimal=decimal)
+    if decimal == ",":
+        about = replace(about, recipe={**about.recipe, "decimal": ","})
     return found.over(items=found.items.with_labels(titles) if titles else found.items, source=about)
+
+
+def _provenance(
+    about: Mapping[str, Any], told: Reading, path: Any, scale: Scale, points: Floats, sizes: tuple[int, int, int]
+) -> Provenance:
+    """Say what was understood, from the distinct ratings and the numbers of records, cells and entries."""
+    n_records, n_cells, n_entries = sizes
+    return Provenance(
+        **about,
+        points=points_of(points if points.size <= _MOST_POINTS else points[:0], float(points[0]), float(points[-1])),
+        scale=str(scale),
+        n_records=n_records,
+        n_missing=n_cells - n_records,
+        n_repeats=n_records - n_entries,
+        duplicates="once" if told.merging != told.duplicates else told.duplicates,
+        recipe={k: v for k, v in told.to_dict().items() if k not in ("minimum", "maximum", "scaling")},
+        name="" if path in (None, "-") else Path(str(path)).name.split(".")[0],
+    )
+
+
+# --- row groups, each by itself --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class GroupSummary:
+    """What a row group of a Parquet file holds, but for its entries."""
+
+    place: str
+    #: Of users and items; how often each user occurs.
+    ids: tuple[list[str], list[str]]
+    counts: NDArray[np.int64]
+    #: The distinct ratings and how often each occurs; where they are many those that decide the scale, and zeros.
+    points: Floats
+    times: NDArray[np.int64]
+    n_cells: int
+    titles: Mapping[str, str]
+    about: Mapping[str, Any]
+
+
+#: Users, items, ratings or values, and weights, if any.
+Entries = tuple[NDArray[Any], NDArray[Any], Floats, Floats]
+
+
+def row_groups(patterns: Sequence[str]) -> list[tuple[str, int]]:
+    """Find the row groups of files, which may be named by patterns."""
+    paths = [source.path for pattern in patterns for source in sources_of(sorted(glob(pattern)) or pattern)]
+    try:
+        return [(str(path), k) for path in paths for k in range(parquet.read_metadata(path).num_row_groups)]
+    except pa.ArrowException as error:
+        raise unreadable("One of the files, which must be Parquet,", error) from None
+
+
+def read_group(path: str, group: int, told: Reading) -> tuple[GroupSummary, Entries]:
+    """Read a row group; its entries have the numbers of its own ids."""
+    users, items = (IdColumn(what, told.missing) for what in ("user", "item"))
+    part = part_of(parquet_source(path, group), told, users, items)
+    if told.map is None and any(column.words or (column.decimal == "," != told.decimal) for column in part.columns):
+        said = "values must be numbers here: what words mean is seen from all row groups. Say it with map=."
+        raise DataError(f"{part.source.place(0)}: {said}")
+    if part.ratings.size:
+        told.scale_of(part.ratings, part.weights if part.weights.size else None, part.place)
+    points, times = np.unique(part.ratings, return_counts=True)
+    if points.size > _MOST_POINTS:
+        points = np.append(points[[0, -1]], points[np.rint(2.0 * points) != 2.0 * points][:1])
+        times = np.zeros(points.size, np.int64)
+    titles = {text: part.titles[key] for text, key in items.texts.items() if key in part.titles}
+    (user_ids, own), (item_ids, partner) = users.finish(part.users), items.finish(part.items)
+    place, ids = f"{path}, row group {group}", (user_ids, item_ids)
+    found = GroupSummary(place, ids, np.bincount(own), points, times, part.kept.size, titles, part.about)
+    return found, (own, partner, part.ratings, part.weights)
+
+
+def understood(groups: Sequence[GroupSummary], told: Reading) -> Observations:
+    """Return the table that row groups are together, without its entries: of the rows there are the ends."""
+    if not any(group.points.size for group in groups):
+        raise nothing_there("here")
+    points, where = np.unique(np.concatenate([group.points for group in groups]), return_inverse=True)
+    times = np.bincount(where, np.concatenate([group.times for group in groups])).astype(np.int64)
+    few = all(group.times.all() for group in groups)
+    if told.is_open and few:
+        refuse_codes(points, times, lambda code: next(group.place for group in groups if code in group.points))
+    scale = told.scale_of(points, None, in_array)
+    users, items = (
+        Vocabulary(in_order((text for group in groups for text in group.ids[side]), what))
+        for side, what in enumerate(("user", "item"))
+    )
+    counts = np.zeros(len(users), np.int64)
+    titles: dict[str, str] = {}
+    for group in groups:
+        counts[users.rows_of(group.ids[0])] += group.counts
+        titles |= {text: title for text, title in group.titles.items() if text not in titles}
+    n, empty = int(counts.sum()), np.empty(0)
+    sizes = n, sum(group.n_cells for group in groups), n
+    about = _provenance(groups[0].about, told, groups[0].place.rpartition(", ")[0], scale, points, sizes)
+    if not few:
+        about = replace(about, points=points_of(empty, points[0], points[-1]))
+    rows = View(ends_of(counts), empty, empty, empty)
+    return Observations(users, items.with_labels(titles) if titles else items, rows, scale, about)

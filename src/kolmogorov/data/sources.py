@@ -68,6 +68,9 @@ class Source:
     #: Whether the columns have names; else these are positions.
     named = True
 
+    #: The number of the first row.
+    start = 0
+
     def __init__(self, name: str, names: Sequence[Any], batches: Callable[[list[str]], Any], path: Any = None) -> None:
         self.name, self.names, self._batches = name, list(names), batches
         self.path = None if path is None else str(path)
@@ -97,7 +100,7 @@ class Source:
 
     def place(self, row: int) -> str:
         """Name the place of a row, counted from 0."""
-        return f"row {row}" if self.path is None else f"{self.name}, row {row}"
+        return f"row {row}" if self.path is None else f"{self.name}, row {self.start + row}"
 
     def check(self, texts: Iterable[str]) -> None:
         """Look at the distinct texts that were read for what a parser may have got wrong."""
@@ -431,7 +434,7 @@ def _of_path(path: Any, sep: str, encoding: str) -> list[Source]:
         if Path(path, "table.json").is_file():
             raise DataError(f"{path} is a packed table. Open it with kolmogorov.Observations.open.")
         if inside := sorted(file for file in Path(path).iterdir() if file.suffix in (".parquet", ".pq")):
-            return [_parquet_source(file) for file in inside]
+            return [parquet_source(file) for file in inside]
         raise DataError(f"{path} is a directory, and there are no parquet files in it. Name the files to be read.")
     if str(path) != "-" and os.path.isfile(path):
         ending, members = Path(path).suffix.lower(), list[str]()
@@ -441,7 +444,7 @@ def _of_path(path: Any, sep: str, encoding: str) -> list[Source]:
             with suppress(*_DAMAGE):
                 members = zipfile.ZipFile(raw).namelist() if magic.startswith(b"PK") else []
         if magic.startswith(b"PAR1") or ending in (".parquet", ".pq"):
-            return [_parquet_source(path)]
+            return [parquet_source(path)]
         if magic.startswith(b"ARROW1") or ending in (".arrow", ".feather", ".ipc"):
             return [_ipc_source(path, ipc.open_file if magic.startswith(b"ARROW1") else ipc.open_stream)]
         if "xl/workbook.xml" in members:
@@ -449,19 +452,23 @@ def _of_path(path: Any, sep: str, encoding: str) -> list[Source]:
     return [TextSource(path, sep=sep, encoding=encoding)]
 
 
-def _parquet_source(path: Any) -> Source:
-    """Return a Parquet file as a source."""
+def parquet_source(path: Any, group: int | None = None) -> Source:
+    """Return a Parquet file, or one of its row groups, as a source."""
     try:
-        schema = parquet.read_schema(path)
+        about = parquet.read_metadata(path)
+        schema = about.schema.to_arrow_schema()
     except _UNREADABLE as error:
         raise unreadable(path, error) from None
     texts = {field.name for field in schema if field.type in (pa.string(), pa.large_string())}
 
     def batches(names: list[str]) -> Iterator[Any]:
         with parquet.ParquetFile(path, read_dictionary=[name for name in names if name in texts]) as file:
-            yield from file.iter_batches(batch_size=1 << 20, columns=names)
+            groups = None if group is None else [group]
+            yield from file.iter_batches(batch_size=1 << 20, columns=names, row_groups=groups)
 
-    return Source(str(path), schema.names, batches, path)
+    source = Source(str(path), schema.names, batches, path)
+    source.start = sum(about.row_group(k).num_rows for k in range(group or 0))
+    return source
 
 
 def _ipc_source(path: Any, opened: Callable[[Any], Any]) -> Source:

@@ -88,6 +88,11 @@ class Reading(Terms):
         return {role: getattr(self, role) for role in (*ROLES, "weight")}
 
     @property
+    def merging(self) -> str:
+        """What is done with repeated pairs: clicks are repeated as a matter of course, and count once."""
+        return "mean" if self.implicit and self.duplicates == "error" else self.duplicates
+
+    @property
     def notation(self) -> Notation:
         """How values are written; a cell of a wide table may be empty."""
         missing = ("", *self.missing) if self.wide else self.missing

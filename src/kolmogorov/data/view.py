@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kolmogorov._support.threads import one_blas_thread
 from kolmogorov._support.typing import Floats
 from kolmogorov._support.validation import check_array, check_between, check_indices, check_indptr
 from kolmogorov.data.scale import ACCEPTED_WEIGHTS, LARGEST_WEIGHT, LEAST_WEIGHT, Scale, outside_weight_bounds
@@ -86,6 +87,24 @@ class View:
         for first, last in self.blocks():
             yield self.values[self.indptr[first] : self.indptr[last]]
             self.forget(first, last)
+
+    @property
+    def extent(self) -> tuple[float, float] | None:
+        """The smallest and the largest value, or None where there are no entries."""
+        ends = [float(end) for values in self.value_blocks() if values.size for end in (values.min(), values.max())]
+        return (min(ends), max(ends)) if ends else None
+
+    @property
+    def sums(self) -> Floats:
+        """Weighted squares, weighted values and weights, summed block by block: no array is as long as the table."""
+        sums = np.zeros(3)
+        for first, last in self.blocks():
+            part = slice(self.indptr[first], self.indptr[last])
+            weights = self.weights[part] if self.weights.size else np.ones(part.stop - part.start)
+            with one_blas_thread():
+                sums += (weights @ self.values[part] ** 2, weights @ self.values[part], weights.sum())
+            self.forget(first, last)
+        return sums
 
     def validate(self, n_rows: int, n_partners: int) -> None:
         """Raise `InvariantError` where the arrays do not form observations of so many rows and partners.

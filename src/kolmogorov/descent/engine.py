@@ -199,15 +199,7 @@ class Engine:
         view, n_blanks, weight = table.rows, table.n_users * table.n_items - len(table), problem.unobserved
         self.unobserved = usual_weight(len(table), len(table) + n_blanks) if weight == "auto" else float(weight)
         self.seen_users = (view.counts > 0) | (self.unobserved != 0.0)
-        self._squares = total = count = 0.0
-        # Block by block, so that no array as long as the table is made.
-        for first, last in view.blocks():
-            part = slice(view.indptr[first], view.indptr[last])
-            weights = view.weights[part] if view.weights.size else np.ones(part.stop - part.start)
-            self._squares += float(weights @ view.values[part] ** 2)
-            total += float(weights @ view.values[part])
-            count += float(weights.sum())
-            view.forget(first, last)
+        self._squares, total, count = self._sums().tolist()
         # Blanks are a no, of which no square is left.
         self._count = count + self.unobserved * n_blanks
         self.item_centre = total / self._count if problem.item_prior == "mean" else 0.0
@@ -249,6 +241,10 @@ class Engine:
         """Return a state whose arrays are all here."""
         found: State = state
         return found
+
+    def _sums(self) -> Floats:
+        """Return the sums over all entries."""
+        return self.table.rows.sums
 
     def _theta_total(self, state: Any) -> Floats:
         """Return the sum of the thetas of the users seen."""

@@ -147,8 +147,8 @@ class KolmogorovModel(EventModel):
         What an item may be in an event. "binary" is the paper's model: it happens or not. "soft" is any number from 0
         to 1: how likely it happens there.
     learn_from : {"draws", "ratings"}
-        What the descent goes over. Tables of more than five million ratings, or that only a cluster holds, are learned
-        from their ratings either way; a line and `learned_from_` say so.
+        What the descent goes over. Tables of more than five million ratings are learned from their ratings either
+        way; a line and `learned_from_` say so.
     user_reg : float or "auto"
         From ratings: ridge on theta, how strongly a user is drawn to the prior. "auto" is 10.
     item_reg : float or "auto"
@@ -317,7 +317,7 @@ class KolmogorovModel(EventModel):
         ----------
         X : Observations, sparse matrix or array, or dense array
             Rows are users, columns are items. What a sparse matrix stores is observed, zeros included; in a
-            dense array NaN is missing.
+            dense array NaN is missing. With `execution` a cluster also paths of Parquet files, as for `Dask.read`.
         y : None
             Ignored; there because scikit-learn's pipelines pass it.
         users, items : data frame or path, optional
@@ -343,6 +343,9 @@ class KolmogorovModel(EventModel):
         """
         self._check_parameters()
         execution = self.execution or Threads(self.n_jobs)
+        first = X[0] if isinstance(X, (list, tuple)) and X else X
+        if isinstance(execution, Dask) and isinstance(first, (str, os.PathLike)):
+            X = execution.read(X)
         table = table_of(self, X, reset=True)
         why = why_ratings(self, table)
         if why is not None:

@@ -11,9 +11,10 @@ from kolmogorov._support.seeds import generator, row_seeds
 from kolmogorov._support.threads import Threads, one_blas_thread
 from kolmogorov._support.typing import Floats
 from kolmogorov.cluster.dask import Dask
-from kolmogorov.cluster.shards import ShardedEngine
+from kolmogorov.cluster.shards import ShardedEngine, SpreadView
 from kolmogorov.data.attributes import TableAttributes
 from kolmogorov.data.observations import Observations, check_trainable
+from kolmogorov.data.view import View
 from kolmogorov.descent.distillation import returning
 from kolmogorov.descent.engine import Engine, Search
 from kolmogorov.descent.fitted import LOST, Fitted, Pull
@@ -90,6 +91,9 @@ def descended(table: Observations, execution: Execution, problem: Problem, searc
     with one_blas_thread(), execution:
         engine = _engine(execution, problem, table)
         found = search.run(engine)
+        if isinstance(rows := table.rows, SpreadView):
+            # The model keeps the ratings, and the cluster may go.
+            table = table.over(rows=View(rows.indptr, rows.indices, rows.values, rows.weights))
     theta, psi, seen = found.state.theta.copy(), found.state.psi.copy(), engine.seen_users
     # A user without observations is the population, an item without any the nearest to the average of the others.
     theta[~seen] = theta[seen].mean(axis=0)

@@ -21,6 +21,7 @@ from kolmogorov.cli.options import (
     reading_options,
     refuse_strange,
     seed_option,
+    told,
 )
 from kolmogorov.cli.shell import INTERRUPTED, OF_SCALES, SETTABLE, Input, Output, Verb, doing
 
@@ -186,7 +187,13 @@ def _cluster(address: str) -> Iterator[Dask]:
 
 def _tables(data: str, model: Any, test_size: float | None, options: dict[str, Any], say: Any) -> tuple[Any, Any]:
     """Return what to learn from, and what is held out."""
-    table = read_input(data, options)
+    from kolmogorov.cluster.dask import Dask
+
+    if isinstance(model.execution, Dask) and not model._has_draws and data.endswith((".parquet", ".pq")):
+        doing(f"Reading {data}")
+        table = model.execution.read(data, **told(options))
+    else:
+        table = read_input(data, options)
     say.print("\n".join([*(table.source.lines() if table.source else ()), str(table)]))
     if test_size is None:
         return table, None
