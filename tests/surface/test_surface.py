@@ -174,10 +174,6 @@ def test_guests_are_placed(model, table):
     assert found.shape == (2, 15)
     milk, feathers = model.items_.encode(["milk", "feathers"])
     assert found[0, milk] > found[0, feathers]
-    by_theta = model.recommend(theta=theta, n=3)
-    assert set(by_theta["user"]) == {"0", "1"}
-    with pytest.raises(DataError, match="only one of them"):
-        model.recommend(guests, theta=theta)
     frame = model.recommend(guests, n=3)
     assert set(frame["user"]) == {"g1", "g2"}
     assert not {"milk", "feathers", "eggs"} & set(frame[frame["user"] == "g1"]["item"])

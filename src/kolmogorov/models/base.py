@@ -265,7 +265,6 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
         n: int = 10,
         *,
         guest: Any = None,
-        theta: Any = None,
         exclude_seen: bool = True,
         min_count: int | None = None,
         rank: Rank = "auto",
@@ -281,8 +280,6 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
         guest : dict, optional
             Instead of users: ratings of one guest, in rating units, by ids or titles of items, as
             ``{"Alien": 5, "Heat": 2}``. Items that the model does not know are left out with a warning.
-        theta : array-like, optional
-            Instead of users: what `fold_in` returned for guests, one row each.
         exclude_seen : bool
             Leave out what the user was observed with.
         min_count : int, optional
@@ -301,7 +298,7 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
             Columns item, title where there are titles, probability, rating and count (observations of the item); for
             several users a column user before them. A `ListModel` has a score, which is neither probability nor rating.
         """
-        asked = self._asked(users, n, guest, theta, min_count, rank, unknown, exclude_seen=exclude_seen)
+        asked = self._asked(users, n, guest, min_count, rank, unknown, exclude_seen=exclude_seen)
         return to_frame(asked)
 
     def _asked(
@@ -309,7 +306,6 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
         users: Any,
         n: int,
         guest: Any = None,
-        theta: Any = None,
         min_count: int | None = None,
         rank: Rank = "auto",
         unknown: Unknown = "error",
@@ -320,12 +316,10 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         given = {"n": n, "min_count": min_count, "rank": rank, "exclude_seen": exclude_seen}
         check_parameters("recommend", given, _RECOMMEND)
-        if sum(given is not None for given in (users, guest, theta)) != 1:
-            raise DataError("Give users, a guest, or theta for guests, and only one of them.")
+        if (users is None) == (guest is None):
+            raise DataError("Give users or a guest, and only one of them.")
         lower = LOWER if rank == "lower" or (rank == "auto" and self._has_draws) else None
-        if theta is not None:
-            askers, named = self._placed(theta), True
-        elif guest is not None:
+        if guest is not None:
             askers, named = self._guests(observations_of(self.fitted_, [guest])), False
         elif isinstance(users, Observations):
             askers, named = self._guests(users), True
@@ -339,7 +333,6 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
         """Return users by their ids; one that is unknown stands for the population."""
         ids, fitted = [users] if np.ndim(users) == 0 else list(users), self.fitted_
         rows, seen = rows_of(fitted.users, fitted.user_known, ids, "user", unknown), fitted.training.rows
-
         texts = [str(id_text(each)) for each in ids]
         return Askers(texts, rows, seen, lambda part, lower: fitted.of_users(rows[part], lower), rows)
 
@@ -357,10 +350,6 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
     @abstractmethod
     def _new_thetas(self, view: View) -> Floats:
         """Return thetas for rows of observations whose partners are the model's items."""
-
-    def _placed(self, theta: Any) -> Askers:
-        """Return the same for thetas of guests, who are numbered from 0."""
-        raise DataError(f"{type(self).__name__} has no thetas; give ids of users it was fitted to.")
 
     def similar_items(self, item: Any, n: int = 10, *, min_count: int | None = None) -> Any:
         """Return the items most like one of them, which is given by its id or its title, as a data frame.
@@ -618,12 +607,6 @@ class EventModel(Interpretation, TransformerMixin, Recommender):  # type: ignore
     def inverse_transform(self, theta: Any) -> Floats:
         """Return the probabilities of all items for given thetas: an array of shape (n, n_items)."""
         check_is_fitted(self)
-        rows = self._checked_thetas(theta)
-        with one_blas_thread():
-            found: Floats = self.fitted_.of_thetas(rows)
-            return found
-
-    def _checked_thetas(self, theta: Any) -> Floats:
         try:
             rows = np.asarray(theta, dtype=np.float64)
         except (TypeError, ValueError):
@@ -632,7 +615,9 @@ class EventModel(Interpretation, TransformerMixin, Recommender):  # type: ignore
             raise DataError("theta must hold finite numbers, got NaN or infinity.")
         if rows.ndim != 2 or rows.shape[1] != self._n_columns:
             raise DataError(f"theta must have shape (n, {self._n_columns}), got {rows.shape}.")
-        return rows
+        with one_blas_thread():
+            found: Floats = self.fitted_.of_thetas(rows)
+            return found
 
     def score(self, X: Any, y: None = None) -> float:
         """Return minus the RMSE on the probability scale, so that larger is better.
@@ -655,12 +640,6 @@ class EventModel(Interpretation, TransformerMixin, Recommender):  # type: ignore
 
     def _completed(self, X: Any) -> Floats:
         return self.inverse_transform(self.transform(X))
-
-    def _placed(self, theta: Any) -> Askers:
-        rows = self._checked_thetas(np.atleast_2d(theta))
-        nobody = View(np.zeros(1, dtype=np.int64), np.empty(0, dtype=np.int32), np.empty(0), np.empty(0))
-        past = np.zeros(len(rows), dtype=np.int64)
-        return Askers(list(map(str, range(len(rows)))), past, nobody, self._said_of(nobody, rows))
 
     def _on_draw(self, draw: SamplingProgress) -> bool:
         error = "" if draw.rmse is None else f"  held-out rmse {draw.rmse:.4f}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from numbers import Integral
 from pathlib import Path
@@ -76,28 +76,6 @@ _DESCENT: dict[str, Any] = {
     "initial_dual": 1.0,
     "screened": True,
 }
-
-
-def paper_parameters(n_events: int, changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the parameters of the paper's model with some events, and with changes to them."""
-    if "user_reg" not in changes and n_events not in _USER_REG:
-        raise ParameterError(
-            f"The paper prints lambda_u for {', '.join(map(str, _USER_REG))} events, got {n_events!r}. Pass 'user_reg'."
-        )
-    return {
-        "psi": "binary",
-        "learn_from": "ratings",
-        "user_reg": _USER_REG.get(n_events),
-        "item_reg": 0.0,
-        "prior": "uniform",
-        "unobserved": 0.0,
-        "user_solver": "frank_wolfe",
-        "item_solver": resolve("binary", "enhanced_gd", **_DESCENT),
-        "max_iter": 20,
-        "tol": 0.0,
-        "n_init": 1,
-        **changes,
-    }
 
 
 #: The share of a table's ratings that must change, in one update or in several, for chains to go over it; by
@@ -306,7 +284,23 @@ class KolmogorovModel(EventModel):
         >>> model.learn_from, model.prior, model.user_reg, model.max_iter, model.item_solver.name
         ('ratings', 'uniform', 30.0, 20, 'enhanced_gd')
         """
-        return cls(n_events, **paper_parameters(n_events, changes))
+        if "user_reg" not in changes and n_events not in _USER_REG:
+            printed = ", ".join(map(str, _USER_REG))
+            raise ParameterError(f"The paper prints lambda_u for {printed} events, got {n_events!r}. Pass 'user_reg'.")
+        parameters = {
+            "psi": "binary",
+            "learn_from": "ratings",
+            "user_reg": _USER_REG.get(n_events),
+            "item_reg": 0.0,
+            "prior": "uniform",
+            "unobserved": 0.0,
+            "user_solver": "frank_wolfe",
+            "item_solver": resolve("binary", "enhanced_gd", **_DESCENT),
+            "max_iter": 20,
+            "tol": 0.0,
+            "n_init": 1,
+        }
+        return cls(n_events, **parameters | changes)
 
     # --- learning ---------------------------------------------------------------------------------------
 
