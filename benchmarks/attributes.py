@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import sys
 import time
-from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -45,20 +44,6 @@ COLUMNS = [
 ]
 Part = tuple[km.Observations, km.Observations]
 Settings = tuple[int, float, float]
-
-
-@dataclass(frozen=True)
-class Found:
-    """Errors in stars, what intervals hold, and seconds of a fit without attributes and with them."""
-
-    biases: float
-    cmfrec: float
-    plain: float
-    told: float
-    one: float
-    held: float
-    seconds: float
-    seconds_told: float
 
 
 def frames(name: str = "ml-100k") -> dict[str, Any]:
@@ -146,8 +131,8 @@ def settings_of_cmfrec(part: Part, known: dict[str, Any]) -> Settings | None:
     return found
 
 
-def compared(part: Part, known: dict[str, Any], settings: Settings | None, seed: int) -> Found:
-    """Return errors in stars, what intervals hold, and seconds."""
+def compared(part: Part, known: dict[str, Any], settings: Settings | None, seed: int) -> list[float]:
+    """Return errors in stars, what intervals hold, and seconds of fits without attributes and with them."""
     train, test = part
     guess = SimpleGuesses.of(train).at(*entry_rows(train, test))["user and item biases"]
     biases = 5.0 * float(np.sqrt(((guess - test.values) ** 2).mean()))
@@ -160,7 +145,7 @@ def compared(part: Part, known: dict[str, Any], settings: Settings | None, seed:
     ended = time.process_time()
     told = model.evaluate(test, unknown="ignore")
     one = model.as_model(psi="soft").evaluate(test, unknown="ignore")["rmse"]
-    found = Found(
+    found = [
         biases,
         float("nan") if settings is None else error_of_cmfrec(part, known, settings),
         5.0 * plain.evaluate(test, unknown="ignore")["rmse"],
@@ -169,16 +154,15 @@ def compared(part: Part, known: dict[str, Any], settings: Settings | None, seed:
         told["coverage_90"],
         middle - began,
         ended - middle,
-    )
+    ]
     print(found, flush=True)
     return found
 
 
-def add(table: Table, words: str, name: str, runs: list[Found]) -> None:
+def add(table: Table, words: str, name: str, runs: list[list[float]]) -> None:
     """Add a row of means over parts."""
-    mean = {key: float(np.mean([getattr(run, key) for run in runs])) for key in vars(runs[0])}
-    errors = [mean[key] for key in ("biases", "cmfrec", "plain", "told", "one", "held")]
-    table.add(words, name, *errors, [mean["seconds"], mean["seconds_told"]])
+    *errors, seconds, seconds_told = np.mean(runs, axis=0)
+    table.add(words, name, *errors, [seconds, seconds_told])
 
 
 def add_cold(table: Table, words: str, name: str, seeds: tuple[int, ...]) -> None:

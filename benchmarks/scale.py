@@ -3,8 +3,8 @@
     python benchmarks/scale.py [packed] [cluster]
 
 `packed` packs and fits 100 million planted ratings (a million users, a hundred thousand items) beside 10 million in
-memory; it needs about 12 GB of disk under the temporary directory. `cluster` compares threads, Dask, Spark's ALS and
-implicit's ALS on 10 million ratings, on two processors. Every run is a process of its own.
+memory; it needs about 12 GB of disk under the temporary directory. `cluster` compares threads, Dask and implicit's ALS
+on 10 million ratings, on two processors. Every run is a process of its own.
 """
 
 from __future__ import annotations
@@ -145,19 +145,17 @@ def cluster() -> None:
         in_process(_pack, paths, folder / "table")
         title = f"10 million ratings, 100,000 users, 10,000 items, {EVENTS} events or factors, {ROUNDS} sweeps"
         table = Table("cluster", title, "python benchmarks/scale.py cluster", CLUSTER)
-        runs: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
-            "kolmogorov, 2 threads": (_threads, (folder / "table",)),
-            "kolmogorov, Dask, 1 worker of 2 threads": (_dask, (folder / "table", 1, 2)),
-            "kolmogorov, Dask, 2 workers of 1 thread": (_dask, (folder / "table", 2, 1)),
-            "kolmogorov, Dask, 1 worker of 1 thread": (_dask, (folder / "table", 1, 1)),
-            "Spark ALS, local[2]": (_spark, (paths,)),
-            "implicit ALS, 2 threads": (_implicit, (folder / "table",)),
+        runs: dict[str, tuple[Any, ...]] = {
+            "kolmogorov, 2 threads": (_threads,),
+            "kolmogorov, Dask, 1 worker of 2 threads": (_dask, 1, 2),
+            "kolmogorov, Dask, 2 workers of 1 thread": (_dask, 2, 1),
+            "kolmogorov, Dask, 1 worker of 1 thread": (_dask, 1, 1),
+            "implicit ALS, 2 threads": (_implicit,),
         }
-        needs = {_dask: "distributed", _spark: "pyspark", _implicit: "implicit"}
-        for method, (work, args) in runs.items():
-            if work in needs and not peer(needs[work], "dask" if work is _dask else "bench"):
+        for method, (work, *args) in runs.items():
+            if (work is _dask and not peer("distributed", "dask")) or (work is _implicit and not peer("implicit")):
                 continue
-            found = in_process(work, *args)
+            found = in_process(work, folder / "table", *args)
             table.add(method, *(found.get(name) for name in ("sweep", "first", "memory", "moved", "rmse")))
         finish(table)
 
@@ -200,41 +198,6 @@ def _dask(path: Path, n_workers: int, n_threads: int) -> dict[str, Any]:
 def _received(dask_worker: Any) -> float:
     """Bytes that a worker has received from others, as it reports them."""
     return float(sum(entry["total"] for entry in dask_worker.transfer_incoming_log))
-
-
-def _spark(paths: list[Path]) -> dict[str, Any]:
-    from pyspark.ml.evaluation import RegressionEvaluator
-    from pyspark.ml.recommendation import ALS
-    from pyspark.sql import SparkSession
-
-    builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
-    session = (
-        builder.config("spark.driver.memory", "12g")
-        .config("spark.log.level", "ERROR")
-        .config("spark.ui.showConsoleProgress", "false")
-        .getOrCreate()
-    )
-    frame = session.read.parquet(*map(str, paths)).cache()
-    frame.count()
-    seconds = {}
-    for n in (1, 1, ROUNDS):
-        began = time.perf_counter()
-        als = ALS(rank=EVENTS, maxIter=n, userCol="user", itemCol="item", ratingCol="value", seed=0)
-        model = als.fit(frame)
-        seconds[n] = time.perf_counter() - began
-    stars = RegressionEvaluator(labelCol="value").evaluate(model.transform(frame))
-    memory = sum(peak_memory(p.name) for p in Path("/proc").iterdir() if _is_java_child(p))
-    session.stop()
-    each = (seconds[ROUNDS] - seconds[1]) / (ROUNDS - 1)
-    return {"sweep": each, "first": seconds[1], "memory": memory, "rmse": stars / 5}
-
-
-def _is_java_child(process: Path) -> bool:
-    try:
-        name, _, rest = (process / "stat").read_text().partition(")")
-        return "java" in name and int(rest.split()[1]) == os.getpid()
-    except OSError:
-        return False
 
 
 def _implicit(path: Path) -> dict[str, Any]:

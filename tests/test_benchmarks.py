@@ -61,3 +61,19 @@ def test_a_table_is_written_read_and_shown(module, tmp_path, capsys):
     assert "old" not in new
     assert "Not measured yet." in new
     assert render.rendered(new, tmp_path) == new
+
+
+def test_rows_of_parts_that_were_not_run_stay_as_they_were_stored(module, tmp_path):
+    tables, harness = module("tables"), module("harness")
+
+    def table(*rows):
+        return tables.Table("t", "Errors", "python benchmarks/t.py", [tables.Column("part")] * 2, list(rows))
+
+    stored = table(["a", 1], ["a", 2], ["b", 3])
+    stored.environment = {"2026-01-01, elsewhere": ["a", "b"]}
+    stored.write(tmp_path)
+    new = table(["c", 4], ["a", 5])
+    harness.beside_stored(new, tmp_path)
+    assert new.rows == [["a", 5], ["b", 3], ["c", 4]]
+    assert new.environment.pop("2026-01-01, elsewhere") == ["b"]
+    assert list(new.environment.values()) == [["c", "a"]]
