@@ -202,6 +202,7 @@ def nmf(holes: str) -> Method:
 
 BIASES, DRAWS = "user and item biases", "`BayesianKolmogorovModel()`"
 ONE, CHANCES = "`KolmogorovModel()`", '`KolmogorovModel(psi="soft")`'
+ONE_16, CHANCES_16 = "`KolmogorovModel(16)`", '`KolmogorovModel(16, psi="soft")`'
 #: What a method imports, and how it predicts.
 METHODS: dict[str, tuple[str | None, Method]] = {
     BIASES: (None, biases),
@@ -215,11 +216,13 @@ METHODS: dict[str, tuple[str | None, Method]] = {
     **{f"myfm, ordered probit, rank {rank}": ("myfm", myfm(rank, ordered=True)) for rank in (4, 8, 16, 32)},
     ONE: (None, one_model()),
     CHANCES: (None, one_model(psi="soft")),
+    ONE_16: (None, one_model(n_events=16)),
+    CHANCES_16: (None, one_model(n_events=16, psi="soft")),
     "draws with two values": (None, draws(psi="binary")),
     "draws, one chain": (None, draws(n_chains=1)),
     DRAWS: (None, draws()),
 }
-OURS = [ONE, CHANCES, DRAWS]
+OURS = [ONE, CHANCES, ONE_16, CHANCES_16, DRAWS]
 OF_RANK_8 = ["myfm, ids only, rank 8", "myfm, who rated what, rank 8", "myfm, ordered probit, rank 8"]
 LARGER = [
     *(f"myfm, who rated what, rank {rank}" for rank in (16, 32, 64)),
@@ -342,8 +345,8 @@ OPENING = {
     "Surprise SVD": ("Surprise, SVD", "factors"),
     "cmfrec CMF": ("cmfrec", "factors"),
     "myfm, who rated what, rank 8": ("myfm, with who rated what", "factors, an average of 400 draws"),
-    ONE: (ONE, "16 events, each item happens in some of them"),
-    CHANCES: (CHANCES, "16 events, a chance for each item"),
+    ONE_16: (ONE_16, "16 events, each item happens in some of them"),
+    CHANCES_16: (CHANCES_16, "16 events, a chance for each item"),
     DRAWS: (DRAWS, "an average of draws: intervals, and one model to read"),
 }
 
@@ -400,14 +403,15 @@ def compare_kinds(names: list[str], jobs: int) -> None:
     for name in names:
         splits = [made(name, seed).split(0.2, random_state=seed) for seed in range(3 if name in SMALL else 1)]
         machines = [method for method in METHODS if method.startswith("myfm") and suits(method, name)]
-        runs = runs_of(splits, [BIASES, *machines, *OURS], jobs)
+        ours = [ONE, CHANCES, DRAWS]
+        runs = runs_of(splits, [BIASES, *machines, *ours], jobs)
         best = min((method for method in machines if method in runs), key=lambda m: mean(runs[m], "error"), default=ONE)
-        theirs, ours = runs[best], runs[DRAWS]
-        ratio, error = mean(ours, "error") / mean(theirs, "error"), relative_error(ours, theirs)
+        theirs, drawn = runs[best], runs[DRAWS]
+        ratio, error = mean(drawn, "error") / mean(theirs, "error"), relative_error(drawn, theirs)
         rank = ", ".join(reversed(best.replace("rank ", "").split(", ")[1:])).removesuffix(", ids only")
         errors = {method: mean(found, "error") for method, found in runs.items()}
         seconds = [mean(runs[method], "seconds") for method in (best, ONE, DRAWS)]
-        table.add(name, TABLES[name][0], errors[BIASES], errors[best], rank, *(errors[method] for method in OURS),
+        table.add(name, TABLES[name][0], errors[BIASES], errors[best], rank, *(errors[method] for method in ours),
                   f"{ratio:.3f} ± {error:.3f}{tie(ratio - 1.0, error)}", seconds)  # fmt: skip
     finish(table, parts=True)
 

@@ -162,7 +162,6 @@ def types(rng: Generator) -> Observations:
     return table(users, items, rng.random(len(users)) < chance[kind[users], items], 0, 1)
 
 
-#: By name: what is said of each, and how it is made.
 def assembly(rng: Generator) -> Observations:
     """Votes of countries on some motions since 2000: yes, abstain, no."""
     motions = datasets.load("un-votes")
@@ -184,6 +183,7 @@ def tiny(rng: Generator) -> Observations:
     return table(users, items, np.round(62 + low_rank(rng, users, items, 2, 14, 7, 2, 17)), 1, 100)
 
 
+#: By name: what is said of each, and how it is made.
 TABLES: dict[str, tuple[str, Callable[[Generator], Observations]]] = {
     "books": ("16,000 × 10,000, 6 a user, 1 to 5", books),
     "tweets": ("12,000 × 5,000, 6 a user, 0 to 10", tweets),
