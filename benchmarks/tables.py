@@ -14,15 +14,8 @@ RESULTS = Path(__file__).resolve().parent / "results"
 class Column:
     """How the cells below a title are written.
 
-    Parameters
-    ----------
-    title : str
-    format : str or list of str
-        Of a number, as Python's `format` knows it, or one of `FORMATS`; a list for cells that hold several numbers.
-    template : str
-        How several numbers stand together.
-    missing : str
-        What stands for None.
+    `format` is that of a number, as Python's `format` knows it, or one of `FORMATS`, or a list for cells that hold
+    several numbers; `template` says how these stand together, and `missing` what stands for None.
     """
 
     title: str
@@ -46,21 +39,10 @@ class Column:
 class Table:
     """Rows under columns, and where they come from.
 
-    Attributes
-    ----------
-    name : str
-        Of the file in benchmarks/results, and of the place in a document: ``<!-- table: NAME -->``.
-    title, command : str
-    columns : list of Column
-    rows : list of lists
-    transposed : bool
-        Whether documents show columns as rows.
-    date : str
-        Of the run, or, where `transcribed`, of the day on which printed figures were copied from a document.
-    transcribed : bool
-        Whether the figures were read from a document, since no file of their run was kept.
-    environment : dict or None
-        Versions and processor of the run.
+    `name` is that of the file in benchmarks/results, and of the place in a document: ``<!-- table: NAME -->``. Where
+    `transposed` documents show columns as rows. `date` is that of the run, or, where `transcribed`, of the day on which
+    printed figures were copied from a document, no file of their run having been kept. `environment` tells versions
+    and processor of the run, or of the runs of each part (`harness.finish`).
     """
 
     name: str
