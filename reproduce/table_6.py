@@ -1,6 +1,6 @@
 """Table VI: accuracy of logical relations on u1.base, D = 8, as the paper counts it and on held-out pairs."""
 
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +19,7 @@ def taste(table: Observations, user: int) -> tuple[int, float]:
 def raters(model: Any, table: Observations) -> list[tuple[int, int]]:
     """Return (item, user) for the raters of the items of influence 1, as the paper lists them."""
     found, view = [], table.columns
-    for item in np.flatnonzero(model.relations(convention="paper").influence == 1.0).tolist():
+    for item in np.flatnonzero(model.relations().influence == 1.0).tolist():
         for user in view.indices[view.indptr[item] : view.indptr[item + 1]].tolist():
             found.append((int(table.items.ids[item]), int(table.users.ids[user])))
     return sorted(found)
@@ -45,12 +45,11 @@ def run(quick: bool = False) -> Tables:
         shares = [taste(train, user)[1] for _, user in raters(model, train)]
         means.append({"start": k + 1, "accuracy %": float(np.mean(shares)), "raters": len(shares)})
     held = []
-    directions: dict[Literal["logic", "paper"], str]
-    directions = {"logic": "X_j = 1 ⇒ X_i = 1", "paper": "X_i = 1 ⇒ X_j = 1, as printed"}
+    directions = {False: "X_j = 1 ⇒ X_i = 1", True: "X_i = 1 ⇒ X_j = 1, as printed"}
     for likes, word in ((0.6, "at least 3 stars"), (0.8, "at least 4 stars")):
-        for convention, direction in directions.items():
-            relations = models[0].relations(min_ratings=20, trivial=False, convention=convention)
-            total = relations.rules(test, likes, supported=False, max_rules=None).totals()
+        for turned, direction in directions.items():
+            relations = models[0].relations(likes=likes, min_ratings=20)
+            total = relations.counted(test, turned=turned).totals()
             cells = {"likes": word, "supp(psi_j) ⊆ supp(psi_i) gives": direction, "pairs": int(total["pairs"])}
             cells |= {"confidence %": 100 * total["confidence"], "base rate %": 100 * total["base_rate"]}
             held.append(cells | {"lift": total["confidence"] / total["base_rate"]})

@@ -235,14 +235,13 @@ def readiness(observations, likes, rounds=400):
 
 
 def departure(chances, yes, j, i):
-    """Sum, variance and third moment of how much answers to j and i go together, and chances of i after no and yes."""
-    found, after = np.zeros(3), np.zeros(2)
+    """Sum, variance and third moment of how much answers to j and i go together."""
+    found = np.zeros(3)
     for p, x in zip(chances, yes, strict=True):
         if np.isnan(p[j]) or np.isnan(p[i]):
             continue
         v = p * (1 - p)
         if np.nansum(v) == 0.0:
-            after[int(x[j])] += p[i]
             continue
         together = v[j] * v[i] / np.sqrt((np.nansum(v) - v[j]) * (np.nansum(v) - v[i]))
         found += (
@@ -250,8 +249,7 @@ def departure(chances, yes, j, i):
             v[j] * v[i],
             v[j] * (1 - 2 * p[j]) * v[i] * (1 - 2 * p[i]),
         )
-        after[int(x[j])] += p[i] - together / p[j] if x[j] else p[i] + together / (1 - p[j])
-    return found, after
+    return found
 
 
 def swapped(yes, seen, rounds, rng):
@@ -443,11 +441,6 @@ def answer_shares(theta, psi, deviation, users, items, cuts):
             upto = stats.norm.cdf(cuts, theta[k, u] @ psi[k, i], deviation[k, u])
             out[n] += np.diff(np.concatenate([[0.0], upto, [1.0]])) / len(theta)
     return out
-
-
-def inside_share(psi, j, i, level, kind="implication"):
-    """The share of draws in which j and i stand in a relation."""
-    return np.mean([related(kind, *(draw[[j, i]] >= level - 1e-6)) for draw in psi])
 
 
 def completed_table(theta, psi, hidden=False):

@@ -34,4 +34,4 @@ ax.set_yticks(range(len(shown)), shown)
 
 # %%
 # What goes with what, beyond that some people like everything:
-print(model.relations().rules(train, max_rules=4))
+print(model.rules()[:4])

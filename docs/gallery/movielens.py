@@ -44,12 +44,12 @@ for name, stars in why.steps[:5]:
 # %%
 # Rules between films that many have rated, chosen on the training part and counted on the held-out part. Likes are
 # four stars or more.
-rules = model.relations(min_ratings=50).rules(train, likes=0.8, max_rules=500)
+rules = model.rules(likes=0.8)
 totals = rules.on(test).totals()
 print(f"{len(rules)} rules held in {totals['confidence']:.0%} of {totals['pairs']:.0f} held-out cases")
 print(f"base rate {totals['base_rate']:.0%}")
 for rule in rules[:5]:
-    print(f"{rule.antecedent} ⇒ {rule.consequent}")
+    print(rule)
 
 # %%
 # Films like another, and a list for someone who is not in the data.

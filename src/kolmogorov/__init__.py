@@ -18,6 +18,7 @@ _HOMES = {
     "Cuda": "kolmogorov.gpu.cuda",
     "Dask": "kolmogorov.cluster.dask",
     "Observations": "kolmogorov.data.observations",
+    "associations": "kolmogorov.interpret.mining",
     "bqp": "kolmogorov.solvers.bqp",
     "datasets": "kolmogorov.data.datasets",
     "errors": "kolmogorov.errors",

@@ -8,6 +8,7 @@ from kolmogorov.data.observations import Observations as Observations
 from kolmogorov.data.read import pack as pack
 from kolmogorov.data.read import read_ratings as read_ratings
 from kolmogorov.gpu.cuda import Cuda as Cuda
+from kolmogorov.interpret.mining import associations as associations
 from kolmogorov.models import metrics as metrics
 from kolmogorov.models.bayesian import BayesianKolmogorovModel as BayesianKolmogorovModel
 from kolmogorov.models.imputer import KolmogorovImputer as KolmogorovImputer

@@ -117,7 +117,7 @@ def test_events_and_rules_name_the_answers():
     model = km.KolmogorovModel(2, random_state=0).fit(answers)
     named = {name for event in model.events() for name in event.items}
     assert {"drink = tea", "colour = red", "early"} <= named
-    rules = {" ⇒ ".join(pair) for pair in zip(*model.relations().rules(answers).names(), strict=True)}
+    rules = {" ⇒ ".join(pair) for pair in zip(*model.rules(answers).names(), strict=True)}
     assert "colour = red ⇒ drink = tea" in rules
     assert model.predict(0, "early") > 0.9 if kind[0] else model.predict(0, "early") < 0.1
 

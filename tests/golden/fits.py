@@ -63,8 +63,7 @@ def point(model, train, test):
     """Return what a fit of one model learns, and what it says."""
     model = model.fit(train)
     found = factors(model) | said(model, test)
-    rules = model.relations().rules(test)
-    found["rules"] = columns(rules.to_frame("pandas").head(40))
+    found["rules"] = columns(model.rules().to_frame("pandas").head(40))
     found["events"] = text([(event.share, event.items, event.users) for event in model.events()])
     found["influence"] = model.relations().influence if model.psi_.dtype == bool else np.empty(0)
     new = test.subset(np.isin(test.user_rows(), np.arange(5)))

@@ -136,32 +136,3 @@ def test_weights_are_repeated_answers(tables):
     )
     with pytest.raises(DataError, match="whole numbers"):
         BayesianKolmogorovModel(3, likelihood="bernoulli").fit(half)
-
-
-def test_probabilities_of_rules_are_shares_of_draws(models):
-    model = models["gaussian"]
-    relations, psi = model.relations(), model.posterior_.psi.astype(float)
-    found = relations.implications(0.0)
-    share = found["probability"]
-    one, rows = model._one_model, relations.rows.tolist()
-    read = one.psi[:, one.lost.all() | ~one.lost]
-    equal = naive.related_pairs(read, rows, relations.level, "equivalence")
-    pairs = naive.related_pairs(read, rows, relations.level) | equal | {(i, j) for j, i in equal}
-    assert {tuple(pair[:2]) for pair in found.tolist()} == pairs
-    assert (np.diff(share) <= 0).all()
-    for j, i, held in found.tolist()[::7]:
-        assert held == pytest.approx(naive.inside_share(psi, j, i, relations.level))
-        assert relations.probability(*model.items_.ids[[j, i]].tolist()) == pytest.approx(held)
-    rules = relations.rules(supported=False, min_probability=0.1, min_support=0, max_rules=None)
-    assert rules.probability.tolist() == share[share >= 0.1].tolist()
-    assert ">=" in str(rules[0])
-    low = relations.rules(likes=0.6, supported=False, min_probability=0.1, min_support=0, max_rules=None)
-    same = model.relations(likes=0.6).rules(supported=False, min_probability=0.1, min_support=0, max_rules=None)
-    assert low.names() == same.names()
-    assert all(name.endswith(">= 3") for name in low.names()[0])
-    about = relations.rules(
-        item=model.items_.ids[3], supported=False, min_probability=0.0, min_support=0, max_rules=None
-    )
-    assert ((about.antecedent == 3) | (about.consequent == 3)).all()
-    frame = relations.to_frame(kinds=("implication",), min_probability=0.1)
-    assert list(frame["probability"]) == rules.probability.tolist()

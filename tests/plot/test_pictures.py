@@ -38,16 +38,14 @@ def test_events_are_bars_by_name(model):
     assert set(texts(ax.get_yticklabels())) == set(EventItems(model.fitted_).names())
 
 
-def test_axes_in_axes_out(model, split):
+def test_axes_in_axes_out(model):
     pyplot = pytest.importorskip("matplotlib.pyplot")
     plots = (
         model.plot.users,
         model.plot.events,
         model.plot.matrix,
-        model.plot.order,
         model.plot.history,
         model.plot.calibration,
-        model.relations().rules(split[0]).plot,
         model.explain("dove", "eggs").plot,
     )
     for draw in plots:
@@ -75,26 +73,6 @@ def test_users_are_made_of_events(model):
     assert len(model.plot.users(max_rows=4).get_yticks()) == 4
     with pytest.raises(UnknownIdError):
         model.plot.users(["unicorn"])
-
-
-def test_the_order_shows_covers(model):
-    order = model.relations().order
-    ax = model.plot.order()
-    assert len(ax.lines) == len(order.covers)
-    assert len(ax.texts) == len(order)
-    assert len(model.plot.order(max_classes=4).texts) == 4
-
-
-def test_rules_and_explanations(model, split):
-    rules = model.relations().rules(split[0], kinds=("implication", "exclusion"))
-    ax = rules.plot(n_labels=2)
-    assert len(ax.texts) == 2
-    assert texts(ax.get_legend().get_texts()) == ["implication", "exclusion"]
-    assert sum(len(dots.get_offsets()) for dots in ax.collections) == int((rules.support > 0).sum())
-    why = model.explain("dove", "eggs")
-    widths = [bar.get_width() for bar in why.plot().patches]
-    assert widths[0] == pytest.approx(why.base)
-    assert sum(widths) == pytest.approx(why.probability)
 
 
 def test_without_matplotlib_the_command_is_told(model, monkeypatch):

@@ -13,23 +13,23 @@ from numpy.typing import NDArray
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov._support.validation import Requirement, check_parameters
 from kolmogorov.data import Observations, Scale, Vocabulary
-from kolmogorov.data.observations import reaching
+from kolmogorov.data.observations import least_like, reaching
 from kolmogorov.descent.fitted import Trained
 from kolmogorov.errors import DataError
-from kolmogorov.interpret.judging import MOST_ANTECEDENTS, Conjunctions, Judged
-from kolmogorov.interpret.readiness import Bits, Compared, Readiness
+from kolmogorov.interpret.judging import Conjunctions
+from kolmogorov.interpret.readiness import Compared, Readiness
 
-#: The kinds of relations between two supports.
-KINDS = ("implication", "equivalence", "exclusion", "coverage")
-#: What each kind says of its two items: (yes to the first, yes to the second).
+#: What each kind of rule says of its two items: (yes to the first, yes to the second). What data alone say is an
+#: association; all others are relations between two supports.
 SAYS = {
     "implication": (True, True),
     "equivalence": (True, True),
     "exclusion": (True, False),
     "coverage": (False, True),
-    "contrapositive": (False, False),
+    "association": (True, True),
 }
 NAMES, FLAGS = np.array(list(SAYS), dtype=object), np.array(list(SAYS.values()))
+CODES = {name: number for number, name in enumerate(SAYS)}
 #: Under which name a model keeps the counting of its training data, and for how many kinds of like. By judgement.
 _KEPT, _MOST_KEPT = "counting", 4
 #: Cells of a table that is filled to count in it, at most: some hundred megabytes. By judgement.
@@ -48,19 +48,26 @@ def check_likes(owner: str, likes: Any) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Terms:
-    """What rules are counted on: the model's items and scale, and from which value on, on the probability scale, a yes.
+    """What rules are counted on: items and scale, and from which value on, on the probability scale, a yes.
 
-    Where there is more than yes and no, rules say (`said`) from which rating on. `source` is the data in words.
-    `only_yes` is the training data, where only yes is recorded in them: in whatever rules are counted on a blank is
-    then a no, unless the training data have a yes there.
+    `rated` is whether there is more than yes and no, and a yes is a like. `source` is the data in words. `only_yes` is
+    the training data, where only yes is recorded in them: in whatever rules are counted on a blank is then a no, unless
+    the training data have a yes there.
     """
 
     items: Vocabulary
     scale: Scale
     likes: float
-    said: bool = False
+    rated: bool = False
     source: str = ""
     only_yes: Observations | None = None
+
+    @classmethod
+    def of(cls, training: Observations, likes: float | None = None, items: Vocabulary | None = None) -> Terms:
+        """Return the terms of rules that are learned from some data."""
+        only_yes = training if bool((training.values == 1.0).all()) else None
+        likes = least_like(training) if likes is None else likes
+        return cls(items or training.items, training.scale, likes, not training.is_binary, only_yes=only_yes)
 
     def counting(self, observations: Observations, source: str = "") -> Counting:
         """Count on some observations; where only yes is recorded, their blanks are noes."""
@@ -73,14 +80,6 @@ class Terms:
             return Counting(filled, replace(self, source=f"{source}, where a blank is a no"))
         return Counting(observations, replace(self, source=source))
 
-    def statements(self, rows: Rows, yes: Any) -> list[str]:
-        """Say that items are liked, or not: "milk", "not milk"; of ratings "Alien >= 4", "Alien < 4"."""
-        names, so = map(self.items.name, rows.tolist()), np.broadcast_to(yes, len(rows)).tolist()
-        rating = f"{self.scale.rating(self.likes):.6g}"
-        if self.said:
-            return [f"{name} {'>=' if positive else '<'} {rating}" for name, positive in zip(names, so, strict=True)]
-        return [name if positive else f"not {name}" for name, positive in zip(names, so, strict=True)]
-
 
 class Counting:
     """Counts the users who like items of a model.
@@ -91,34 +90,31 @@ class Counting:
     """
 
     def __init__(self, observations: Observations, terms: Terms) -> None:
-        self.terms = terms
+        self.terms, self.n_users = terms, int((observations.rows.counts > 0).sum())
         rescaled = observations.rescaled(terms.scale)
-        self._rows, view = rescaled.rows, rescaled.columns
-        self._columns = view
+        self._rows, self._columns = rescaled.rows, rescaled.columns
+        view = self._columns
         self.item_of = terms.items.translate(observations.items)
         self._place = np.full(len(terms.items), -1, dtype=np.int64)
         self._place[self.item_of[self.item_of >= 0]] = np.flatnonzero(self.item_of >= 0)
-        self._judged: Judged | None = None
         known = self._place >= 0
-        self.raters: Rows = np.where(known, view.counts[self._place], 0)
         yes = np.append(reaching(view.values, terms.likes), False)
         said_yes = np.add.reduceat(yes, view.indptr[:-1], dtype=np.int64) * (view.counts > 0)
+        self.raters: Rows = np.where(known, view.counts[self._place], 0)
         with np.errstate(invalid="ignore", divide="ignore"):
             self.rates: Floats = np.where(known, said_yes[self._place], 0) / self.raters
 
     @classmethod
     def for_model(cls, trained: Trained, observations: Observations | None, likes: float) -> Counting:
         """Count in some observations, or in those that a model was trained on: prepared once and kept with it."""
-        training = trained.training
-        only_yes = training if bool((training.values == 1.0).all()) else None
-        terms = Terms(trained.items, trained.scale, likes, not training.is_binary, only_yes=only_yes)
+        terms = Terms.of(trained.training, likes, trained.items)
         if observations is not None:
             return terms.counting(observations)
         every: dict[float, Counting] = trained.kept.setdefault(_KEPT, {})
         if likes not in every:
             for oldest in list(every)[: max(0, len(every) + 1 - _MOST_KEPT)]:
                 del every[oldest]
-            every[likes] = terms.counting(training, "the training data")
+            every[likes] = terms.counting(trained.training, "the training data")
         return every[likes]
 
     @cached_property
@@ -127,54 +123,42 @@ class Counting:
         rows, columns = self._rows, self._columns
         return Readiness(rows, columns, *(reaching(view.values, self.terms.likes) for view in (rows, columns)))
 
-    def judged(self, considered: Bits) -> Judged:
-        """Look at all pairs of some items; the last are kept."""
-        if self._judged is None or not np.array_equal(self._judged.considered, considered):
-            self._judged = Judged(self.readiness, self.item_of, considered)
-        return self._judged
-
-    def compared(self, left: Rows, right: Rows) -> Compared:
-        """Count users observed with both items, and sum what their readiness to say yes would make of each pair."""
-        return self.readiness.compared(np.ascontiguousarray(left), np.ascontiguousarray(right), self._place)
-
-    def counts(self, left: Rows, right: Rows, code: NDArray[np.int8], compared: Compared) -> dict[str, NDArray[Any]]:
-        """Count the rules "if left is so, right is so", of kinds by number, on pairs compared: columns of `Rules`."""
-        left_yes, right_yes = FLAGS[code].T
-        # The cells of a table are numbered in binary: "no" instead of "yes" flips a digit.
-        flips = 2 * ~left_yes + ~right_yes
-        cells = np.take_along_axis(compared.tables, np.arange(4) ^ flips[:, None], axis=1)
-        support = cells[:, 2].astype(np.int64) + cells[:, 3]
-        with np.errstate(invalid="ignore", divide="ignore"):
-            expected = np.where(left_yes, compared.sums[:, 4], compared.sums[:, 3]) / support
-        rate = self.rates[right]
-        return {
-            "support": support,
-            "held": cells[:, 3].astype(np.int64),
-            "base_rate": np.where(right_yes, rate, 1.0 - rate),
-            "expected": np.where(right_yes, expected, 1.0 - expected),
-            "p_value": compared.departures.p_values(left_yes == right_yes),
-        }
-
     @cached_property
     def conjunctions(self) -> Conjunctions:
         """Rules with several antecedents, in columns of the observations."""
         return Conjunctions(self.readiness)
 
+    def compared(self, left: Rows, right: Rows) -> Compared:
+        """Count users observed with both items, and sum what their readiness to say yes would make of each pair."""
+        return self.readiness.compared(np.ascontiguousarray(left), np.ascontiguousarray(right), self._place)
+
     def columns_of(self, items: Rows) -> Rows:
         """Return the observations' columns of some items of the model; -1 where there is none."""
         return np.where(items >= 0, self._place[items], -1)
 
-    def conjoin(self, counts: dict[str, NDArray[Any]], sides: Rows, ends: Rows) -> None:
-        """Write what is counted of those rules that have several antecedents: int64[n, 3], -1 where there are fewer."""
-        number, sides, ends = (sides >= 0).sum(axis=1), self.columns_of(sides), self.columns_of(ends)
-        for m in range(2, MOST_ANTECEDENTS + 1):
+    def counts(self, code: Rows, sides: Rows, right: Rows, compared: Compared | None = None) -> dict[str, NDArray[Any]]:
+        """Count rules of kinds by number: columns of `Rules`.
+
+        `sides` are antecedents, int64[n, m], -1 where there are fewer; `compared` is what `compared` says of the first
+        and the consequents, where it is known.
+        """
+        left_yes, right_yes = FLAGS[code].T
+        compared = compared or self.compared(sides[:, 0], right)
+        # The cells of a table are numbered in binary: "no" instead of "yes" flips a digit.
+        flips = 2 * ~left_yes + ~right_yes
+        cells = np.take_along_axis(compared.tables, np.arange(4) ^ flips[:, None], axis=1)
+        support, held = cells[:, 2].astype(np.int64) + cells[:, 3], cells[:, 3].astype(np.int64)
+        p_value = compared.departures.p_values(left_yes == right_yes)
+        number, sides, ends = (sides >= 0).sum(axis=1), self.columns_of(sides), self.columns_of(right)
+        for m in range(2, sides.shape[1] + 1):
             mine = np.flatnonzero(number == m)
-            counts["support"][mine], counts["held"][mine] = 0, 0
-            counts["expected"][mine], counts["p_value"][mine] = np.nan, 1.0
+            support[mine], held[mine], p_value[mine] = 0, 0, 1.0
             mine = mine[(sides[mine, :m] >= 0).all(axis=1) & (ends[mine] >= 0)]
             found = self.conjunctions.counted(np.sort(sides[mine, :m], axis=1), ends[mine])
-            for name in ("support", "held", "expected", "p_value"):
-                counts[name][mine] = getattr(found, name)
+            support[mine], held[mine], p_value[mine] = found.support, found.held, found.p_value
+        rate = self.rates[right]
+        base_rate = np.where(right_yes, rate, 1.0 - rate)
+        return {"support": support, "held": held, "base_rate": base_rate, "p_value": p_value}
 
 
 def with_noes(observations: Observations, training: Observations) -> Observations | None:

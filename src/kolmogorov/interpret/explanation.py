@@ -20,10 +20,10 @@ from kolmogorov.descent.fitted import Fitted
 from kolmogorov.draws.posterior import Posterior
 from kolmogorov.errors import DataError
 from kolmogorov.interpret.attributes import ByAttributes, by_attributes
-from kolmogorov.interpret.counting import Counting, check_likes
+from kolmogorov.interpret.counting import FLAGS, check_likes
 from kolmogorov.interpret.events import GREY, MARK, Event, EventItems, colour, shortened
-from kolmogorov.interpret.mining import supported_rules
-from kolmogorov.interpret.rules import Rule
+from kolmogorov.interpret.relations import Relations
+from kolmogorov.interpret.rules import Rule, Rules
 from kolmogorov.models.ids import Unknown, id_of, observations_of, rows_of
 from kolmogorov.models.lists import FittedLists
 
@@ -357,16 +357,18 @@ def explain(
 
 
 def _reasons(fitted: Fitted, user: int, item: int, likes: float) -> tuple[Reason, ...]:
-    """Return the supported rules from what a user (row number) likes to an item, the strongest first."""
+    """Return the rules from what a user (row number) likes to an item, the strongest first."""
     if user >= len(fitted.users) or item >= len(fitted.items) or not fitted.item_seen[item]:
         return ()
-    counting = Counting.for_model(fitted, None, likes)
     rows = fitted.training.rows
     part = slice(rows.indptr[user], rows.indptr[user + 1])
     said = dict(zip(rows.indices[part].tolist(), rows.values[part].tolist(), strict=True))
-    rules = supported_rules(counting, fitted.item_seen, item=item)
+    kept = fitted.kept.setdefault("rules", {})
+    if likes not in kept:
+        kept[likes] = Relations(fitted, likes=likes).rules()
+    rules: Rules = kept[likes]
     liked = [row for row, value in said.items() if reaching(value, likes)]
-    rules = rules[(rules.consequent == item) & np.isin(rules.antecedent, liked)]
+    rules = rules[(rules.consequent == item) & np.isin(rules.antecedent, liked) & FLAGS[rules.code].all(axis=1)]
     return tuple(
         Reason(**vars(rule), item=fitted.items.ids[row], value=said[row])
         for rule, row in zip(rules, rules.antecedent.tolist(), strict=True)

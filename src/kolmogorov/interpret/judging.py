@@ -1,4 +1,4 @@
-"""Every pair of items looked at once, longer rules step by step, and p-values corrected for all that was looked at."""
+"""What several antecedents add to each other, and p-values corrected for all that was looked at."""
 
 from __future__ import annotations
 
@@ -11,12 +11,10 @@ from kolmogorov._support.threads import Threads
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.interpret.readiness import LEAST_SPREAD, Bits, Departures, Readiness
 
-#: A rule is supported if its p-value, corrected, is at most this.
+#: Data confirm a rule if its p-value, corrected, is at most this.
 LEVEL = 0.05
 #: p-values are kept by the thousand: counts in bins this fine, 64 to a factor of two, down to the smallest float.
 _FINE, _SMALLEST = 64, 1074
-#: All pairs are looked at in single precision, and what is found is counted again: p-values may differ by so much.
-_ROUNDING = 1.1
 #: The most antecedents of a rule.
 MOST_ANTECEDENTS = 3
 #: Bases whose readiness is kept, some dozens of kilobytes each, and what one counts for when they are dealt to threads:
@@ -76,70 +74,6 @@ def _bins(p_values: Floats, weights: Floats | None) -> Rows:
         return np.minimum(fine, _FINE * _SMALLEST).astype(np.int64)
 
 
-class Judged:
-    """All pairs of some items for which enough users answered both, and their corrected p-values.
-
-    Pairs that go together and pairs that go apart are two families of tests. Each is corrected for all pairs, whatever
-    is asked for afterwards: a rule has the same p-value in every list.
-
-    Parameters
-    ----------
-    readiness : Readiness
-    item_of : int64[n_columns]
-        The model's items of the columns, -1 where there is none.
-    considered : bool[n_items]
-        The items that rules may be about.
-
-    Attributes
-    ----------
-    number : int
-        How many pairs were looked at.
-    """
-
-    def __init__(self, readiness: Readiness, item_of: Rows, considered: Bits) -> None:
-        self._readiness, self._item_of, self.considered = readiness, item_of, considered
-        self._looked = {True: Looked(), False: Looked()}
-        waiting: dict[bool, list[Any]] = {True: [], False: []}
-        for left, right, found in self._stream():
-            for sign, looked in self._looked.items():
-                p, weights = found.p_values(sign), found.weights
-                looked.add(p, weights)
-                low = p <= LEVEL
-                waiting[sign].append((left[low], right[low], p[low], weights[low]))
-        self.number = self._looked[True].number
-        self._supported = {sign: self._low(sign, waiting[sign], LEVEL) for sign in waiting}
-
-    def adjusted(self, together: bool, p_values: Floats, weights: Floats) -> Floats:
-        """Return corrected p-values of pairs that go together, or apart; no smaller than they were."""
-        return np.clip(self._looked[together].adjusted(p_values, weights), p_values, 1.0)
-
-    def pairs(self, together: bool, max_p: float) -> Rows:
-        """Return the pairs whose corrected p-values may be as small: int64[2, n], in the model's row numbers."""
-        if max_p <= LEVEL:
-            return self._supported[together]
-        every = []
-        for left, right, found in self._stream():
-            p = found.p_values(together)
-            low = p <= max_p
-            every.append((left[low], right[low], p[low], found.weights[low]))
-        return self._low(together, every, max_p)
-
-    def _low(self, together: bool, parts: list[Any], max_p: float) -> Rows:
-        if not parts:
-            return np.empty((2, 0), dtype=np.int64)
-        left, right, p, weights = (np.concatenate(column) for column in zip(*parts, strict=True))
-        low = self._looked[together].adjusted(p, weights) <= _ROUNDING * max_p
-        return np.stack([left[low], right[low]])
-
-    def _stream(self) -> Iterator[tuple[Rows, Rows, Departures]]:
-        """Yield pairs of items in blocks, the model's row numbers, and how far each departs from readiness alone."""
-        for left, right, found in self._readiness.departures():
-            left, right = self._item_of[left], self._item_of[right]
-            known = (left >= 0) & (right >= 0)
-            known[known] = self.considered[left[known]] & self.considered[right[known]]
-            yield left[known], right[known], Departures(*(values[known] for values in found))
-
-
 # --- rules with several antecedents -----------------------------------------------------------------------------------
 
 
@@ -149,11 +83,8 @@ class Added(NamedTuple):
     #: Users who said yes to all antecedents and answered the consequent, and those among them who said yes to it.
     support: Rows
     held: Rows
-    #: Share of yes to the consequent among them that the other antecedents and their readiness explain.
-    expected: Floats
-    #: Whether it is more; the information of that test, and what it weighs in the correction for all looked at.
+    #: Whether that is more than the other antecedents and their readiness explain; what the test weighs.
     p_value: Floats
-    information: Floats
     weight: Floats
 
     def chosen(self, which: Bits) -> Added:
@@ -193,45 +124,48 @@ class Conjunctions:
         back = np.argsort(order)
         tables, departures = found.tables[back].astype(np.int64), found.departures
         support = tables[:, 1] + tables[:, 3]
-        with np.errstate(invalid="ignore", divide="ignore"):
-            expected = found.sums[back, 6] / support
-        tested = (departures.p_values(), departures.information, departures.weights)
-        return Added(support, tables[:, 3], expected, *(column[back] for column in tested))
+        tested = departures.p_values()[back], departures.weights[back]
+        return Added(support, tables[:, 3], *tested)
 
     def counted(self, antecedents: Rows, consequents: Rows) -> Added:
         """Count rules, antecedents int64[n, m]; the antecedent that adds least decides."""
         n, m = antecedents.shape
-        found = Added(*(np.zeros(n, dtype=kind) for kind in (np.int64, np.int64, *[np.float64] * 4)))
+        found = Added(np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n), np.zeros(n))
         for out in range(m):
             groups = list(_grouped(np.delete(antecedents, out, axis=1)))
 
             def count(base: tuple[int, ...], mine: Rows, out: int = out) -> None:
                 part = self.added(base, antecedents[mine, out], consequents[mine])
                 found.support[mine], found.held[mine] = part.support, part.held
-                found.expected[mine] = np.fmax(found.expected[mine], part.expected)
                 found.p_value[mine] = np.maximum(found.p_value[mine], part.p_value)
 
             _each(count, groups)
-        return found._replace(expected=np.where(found.support > 0, found.expected, np.nan))
+        return found
 
-    def longer(self, shorter: Rows, consequents: Rows, items: Rows, max_p: float) -> tuple[Rows, Rows, Added, Looked]:
-        """Look for one more antecedent, among some items, to rules that are supported: int64[n, m], sorted.
+    def longer(
+        self, shorter: Rows, consequents: Rows, items: Rows, stated: Callable[[Rows, Rows], Bits] | None
+    ) -> tuple[Rows, Rows, Added, Floats, int]:
+        """Look for one more antecedent, among some items, to rules that are confirmed: int64[n, m], sorted.
 
-        Returned are the longer rules, but for those whose p-values, corrected, are surely larger than `max_p`:
-        antecedents, consequents and what was found; and all that were looked at.
+        `stated` tells which longer rules to look at; without it all are. Returned are those that are confirmed:
+        antecedents, consequents, what was found and the corrected p-values; and how many were looked at.
         """
-        sides, ends, p_value, weight = self._first_look(shorter, consequents, items)
+        sides, ends, p_value, weight = self._first_look(shorter, consequents, items, stated)
         looked = Looked()
         looked.add(p_value, weight)
         # Another order of the antecedents can only make a p-value larger: what is too large now remains so.
-        good = looked.adjusted(p_value, weight) <= max_p
+        good = looked.adjusted(p_value, weight) <= LEVEL
         counted = self.counted(sides[good], ends[good])._replace(weight=weight[good])
         looked = Looked()
         looked.add(p_value[~good], weight[~good])
         looked.add(counted.p_value, counted.weight)
-        return sides[good], ends[good], counted, looked
+        adjusted = np.maximum(looked.adjusted(counted.p_value, counted.weight), counted.p_value)
+        sure = adjusted <= LEVEL
+        return sides[good][sure], ends[good][sure], counted.chosen(sure), adjusted[sure], looked.number
 
-    def _first_look(self, shorter: Rows, consequents: Rows, items: Rows) -> tuple[Rows, Rows, Floats, Floats]:
+    def _first_look(
+        self, shorter: Rows, consequents: Rows, items: Rows, stated: Callable[[Rows, Rows], Bits] | None
+    ) -> tuple[Rows, Rows, Floats, Floats]:
         """Return longer rules, and whether what is added to the shorter ones adds anything: p-values and weights."""
         # Which antecedent was left out of which rules to leave a rest: a way to tell that rules were met before.
         known: dict[tuple[tuple[int, ...], int], list[int]] = {}
@@ -258,9 +192,11 @@ class Conjunctions:
             more = np.concatenate(found)
             tested = Departures(*(values[which, more] for values in every))
             enough = tested.information >= LEAST_SPREAD
-            sides = np.column_stack([np.tile(base, (len(more), 1)), more])[enough]
+            sides, ends = np.column_stack([np.tile(base, (len(more), 1)), more]), consequents[mine][which]
+            if stated is not None:
+                enough[enough] = stated(sides[enough], ends[enough])
             facts = (tested.p_values()[enough], tested.weights[enough])
-            parts[base] = np.sort(sides, axis=1), consequents[mine][which][enough], *facts
+            parts[base] = np.sort(sides[enough], axis=1), ends[enough], *facts
 
         _each(look, groups)
         columns = zip(*(parts[base] for base, _ in groups), strict=True)

@@ -1,200 +1,196 @@
-"""Which rules are listed: those that data support, or that a model states, within limits."""
+"""Which rules data confirm: of all pairs of items, or of what a model states about them; and longer ones."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 
 from kolmogorov._support.typing import Floats, Rows
-from kolmogorov.interpret.counting import SAYS, Counting
-from kolmogorov.interpret.judging import LEVEL, MOST_ANTECEDENTS, Judged
-from kolmogorov.interpret.readiness import Bits
+from kolmogorov._support.validation import NONE, check_parameters, integer
+from kolmogorov.data import Observations
+from kolmogorov.errors import DataError
+from kolmogorov.interpret.counting import CODES, FLAGS, THRESHOLD, Counting, Terms
+from kolmogorov.interpret.judging import LEVEL, MOST_ANTECEDENTS, Looked
+from kolmogorov.interpret.readiness import Bits, Departures
 from kolmogorov.interpret.rules import Rules, joined
 
-#: Rules that may wait before the weakest are dropped: some dozens of megabytes. By judgement.
-_WAITING = 1 << 18
-#: A lift must be above 1, not 1.
-_ABOVE_ONE = float(np.nextafter(1.0, 2.0))
+#: Tells of pairs of items which kind of rule they make (by number, -1 for none), and whether it leads from the second
+#: to the first; and tells whether several antecedents lead to a consequent.
+Relation = Callable[[Rows, Rows], tuple[Rows, Bits]]
+Stated = Callable[[Rows, Rows], Bits]
+#: A rule holds at least this often.
+LEAST_CONFIDENCE = 0.5
+#: All pairs are looked at in single precision, and what is found is counted again: p-values may differ by so much.
+_ROUNDING = 1.1
 
 
-@dataclass(frozen=True)
-class Limits:
-    """What rules have to meet to be listed; by default the limits of rules that data support.
+def least_cases(n_users: int) -> int:
+    """Return how many cases a rule has at least: 20, of fewer than 200 users a tenth, and never fewer than 5.
 
-    What is shown where nothing else is said is decided here alone, for Python, the shell and the page.
+    Examples
+    --------
+    >>> [least_cases(n) for n in (30, 101, 943)]
+    [5, 10, 20]
     """
-
-    min_support: float = 5
-    min_confidence: float = 0.5
-    min_lift: float = _ABOVE_ONE
-    max_p: float = LEVEL
-    min_probability: float = 0.1
-
-    def but(self, **given: Any) -> Limits:
-        """Return these limits with those in their place that are given: that are not None."""
-        return replace(self, **{name: value for name, value in given.items() if value is not None})
-
-    def good(self, rules: Rules) -> Bits:
-        """Tell which rules meet the limits."""
-        with np.errstate(invalid="ignore"):
-            good = rules.support >= self.min_support
-            good &= ~(rules.confidence < self.min_confidence) & ~(rules.lift < self.min_lift)
-            good &= rules.p_adjusted <= self.max_p
-            return good if rules.probability is None else good & (rules.probability >= self.min_probability)
-
-    @property
-    def usual(self) -> Limits:
-        """The limits by which supported rules are counted: the usual ones, or wider ones, but for the p-value."""
-        usual = Limits()
-        names = ("min_support", "min_confidence", "min_lift", "min_probability")
-        return replace(usual, **{name: min(getattr(self, name), getattr(usual, name)) for name in names})
-
-    def kept(self, parts: Iterable[Rules], best: Callable[[Rules], Rules], none: Rules, max_rules: int | None) -> Rules:
-        """Return the best of the rules that meet the limits; the others are dropped as they come."""
-        kept, number = [none], 0
-        for part in parts:
-            number += len(part)
-            kept.append(part[self.good(part)])
-            if max_rules is not None and sum(map(len, kept)) > max(4 * max_rules, _WAITING):
-                kept = [best(joined(kept))[:max_rules]]
-        return replace(best(joined(kept))[:max_rules], n_found=number)
+    return min(20, max(5, n_users // 10))
 
 
-#: The limits of all that a model says, supported or not.
-SAID = Limits(1, 0.0, 0.0, 1.0, 0.5)
+def associations(observations: Observations, likes: float | None = None, *, max_antecedents: int = 1) -> Rules:
+    """Return rules from yes to yes by data alone: all pairs of items are tested, and no model is asked.
+
+    A pair is listed if its items go together more often than its users' general readiness to say yes explains, with
+    p-values corrected for all pairs, in the direction in which the rule holds more often. `model.rules()` lists what
+    a model states and the data confirm.
+
+    Parameters
+    ----------
+    observations : Observations
+    likes : float, optional
+        Values of at least this, on the probability scale, mean yes; by default the smallest rating that at most about
+        half of the data reach.
+    max_antecedents : int
+        Up to 3: also rules "A and B ⇒ C".
+
+    Examples
+    --------
+    >>> import kolmogorov as km
+    >>> print(km.associations(km.datasets.load("zoo"))[0])
+    Who says yes to fins says yes to aquatic: 17 of 17; of everybody 36%.
+    """
+    limits = {"likes": THRESHOLD | NONE, "max_antecedents": integer(1, MOST_ANTECEDENTS)}
+    check_parameters("associations", {"likes": likes, "max_antecedents": max_antecedents}, limits)
+    if not isinstance(observations, Observations):
+        raise DataError(
+            f"associations takes Observations, got {type(observations).__name__}. Make them with read_ratings."
+        )
+    counting = Terms.of(observations, likes).counting(observations)
+    return confirmed(counting, np.ones(len(observations.items), dtype=bool), max_antecedents=max_antecedents)
 
 
-class JudgedPairs:
-    """Pairs of items and the rules that they make, with p-values corrected for all pairs."""
-
-    def __init__(
-        self, counting: Counting, judged: Judged, left: Rows, right: Rows, probability: Floats | None = None
-    ) -> None:
-        self._counting, self._judged, self._probability = counting, judged, probability
-        compared = counting.compared(left, right)
-        self._weights = compared.departures.weights
-        self._sides = {False: (left, right, compared), True: (right, left, compared.turned())}
-
-    def rules(self, kind: str, turned: bool = False) -> Rules:
-        """Return the rules from left to right, or turned."""
-        rules = Rules.counted(self._counting, kind, *self._sides[turned], probability=self._probability)
-        together = SAYS[kind][0] == SAYS[kind][1]
-        return replace(rules, p_adjusted=self._judged.adjusted(together, rules.p_value, self._weights))
-
-
-def supported_rules(
+def confirmed(
     counting: Counting,
     considered: Bits,
-    limits: Limits | None = None,
-    *,
-    kinds: Sequence[str] = ("implication",),
-    contrapositives: bool = False,
-    item: int | None = None,
+    relation: Relation | None = None,
+    stated: Stated | None = None,
     max_antecedents: int = 1,
-    said: Callable[[Rules], Rules] = lambda rules: rules,
 ) -> Rules:
-    """Return the rules that data support and that meet the limits, strongest first.
-
-    A pair of items is looked at where enough users were observed with both. Items that go together make an implication
-    from the one after whose yes the other's is more frequent than the other way round. Those that are said yes to by
-    different users make exclusions and coverages, both ways round. p-values are corrected for all pairs.
+    """Return the rules that data confirm, strongest first.
 
     Parameters
     ----------
     counting : Counting
     considered : bool[n_items]
         The items that rules may be about.
-    limits : Limits, optional
-    item : int, optional
-        Only rules about this item (row number); all pairs are looked at nevertheless.
-    said : callable, optional
-        Says of rules what a model says of them, and may leave some out.
+    relation, stated : callable, optional
+        What a model states of pairs of items, and of several antecedents. Without them everything is looked at.
+    max_antecedents : int
     """
-    limits, judged = limits or Limits(), counting.judged(considered)
-    parts = [none_of(counting)]
-    for kind in sorted(kinds, key=lambda kind: kind == "equivalence"):
-        together = SAYS[kind][0] == SAYS[kind][1]
-        left, right = judged.pairs(together, max(limits.max_p, LEVEL))
-        if item is not None:
-            left, right = np.stack([left, right])[:, (left == item) | (right == item)]
-        pairs = JudgedPairs(counting, judged, left, right)
-        one, other = pairs.rules(kind), pairs.rules(kind, turned=True)
-        if kind != "implication":
-            parts += [one, other]
-            continue
-        ahead = one.confidence >= other.confidence
-        parts += [one[ahead], other[~ahead]]
-        if contrapositives:
-            no, back = pairs.rules("contrapositive", turned=True), pairs.rules("contrapositive")
-            parts += [no[ahead], back[~ahead]]
-    rules = joined(parts)
+    one, other, n_judged = _pairs(counting, considered, relation)
+    ahead = (one.kind == "implication") | (one.confidence >= other.confidence)
+    rules, n_longer = joined([one[ahead], other[~ahead]]), 0
     if max_antecedents > 1:
-        rules = replace(rules, further=np.full((len(rules), MOST_ANTECEDENTS - 1), -1))
-        longer, number = _longer(counting, judged, max_antecedents)
-        if item is not None:
-            longer = longer[(longer.antecedents == item).any(axis=1) | (longer.consequent == item)]
-        if "implication" in kinds:
-            rules = replace(joined([rules, longer]), n_longer=number)
-    rules = said(rules[limits.good(rules) | limits.usual.good(rules)])
-    number = int(limits.usual.good(rules).sum())
-    return replace(rules, n_judged=judged.number, n_found=number, supported=True)[limits.good(rules)].strongest()
+        # Of two items that go together either may follow where something else is said yes to as well.
+        together = FLAGS[one.code].all(axis=1)
+        shorter = joined([one[together], other[together]])
+        longer, n_longer = _longer(counting, shorter, considered, stated, max_antecedents)
+        rules = joined([rules, longer])
+    good = (rules.support >= least_cases(counting.n_users)) & (rules.confidence >= LEAST_CONFIDENCE)
+    return replace(rules[good & (rules.lift > 1.0)].strongest(), n_judged=n_judged, n_longer=n_longer)
 
 
-def none_of(counting: Counting, probability: Floats | None = None) -> Rules:
-    """Return no rules."""
-    none = np.empty(0, dtype=np.int64)
-    return Rules.counted(counting, "implication", none, none, probability=probability)
+def _pairs(counting: Counting, considered: Bits, relation: Relation | None) -> tuple[Rules, Rules, int]:
+    """Return the pairs that are confirmed as rules one way round and the other, and how many were looked at.
+
+    Pairs that go together and pairs that go apart are two families of tests. Each is corrected for all pairs, also for
+    those of which a model states nothing: it has learned from the same data, and states what chance made of them.
+    """
+    looked = {True: Looked(), False: Looked()}
+    waiting: list[Any] = [np.empty((5, 0))]
+    for left, right, found in counting.readiness.departures():
+        left, right = counting.item_of[left], counting.item_of[right]
+        known = (left >= 0) & (right >= 0)
+        known[known] = considered[left[known]] & considered[right[known]]
+        left, right, found = left[known], right[known], Departures(*(values[known] for values in found))
+        code, turned = np.full(len(left), CODES["association"]), np.zeros(len(left), dtype=bool)
+        if relation is not None:
+            code, turned = relation(left, right)
+        sides = np.where(turned, right, left), np.where(turned, left, right)
+        for together, family in looked.items():
+            p = found.p_values(together)
+            family.add(p, found.weights)
+            low = (p <= LEVEL) & (code >= 0) & ((FLAGS[code, 0] == FLAGS[code, 1]) == together)
+            waiting.append(np.stack([*sides, code, p, found.weights])[:, low])
+
+    def adjusted(code: Rows, p: Floats, weights: Floats) -> Floats:
+        together = FLAGS[code, 0] == FLAGS[code, 1]
+        return np.where(together, looked[True].adjusted(p, weights), looked[False].adjusted(p, weights))
+
+    columns = np.concatenate(waiting, axis=1)
+    left, right, code = columns[:3].astype(np.int64)
+    # Pairs with the same left item are counted one after another.
+    order = np.lexsort((right, left))
+    order = order[adjusted(code, columns[3], columns[4])[order] <= _ROUNDING * LEVEL]
+    left, right, code = left[order], right[order], code[order]
+    compared = counting.compared(left, right)
+    one = Rules.counted(counting, code, left[:, None], right, compared)
+    p_adjusted = np.maximum(adjusted(code, one.p_value, compared.departures.weights), one.p_value)
+    sure = p_adjusted <= LEVEL
+    one = replace(one, p_adjusted=p_adjusted)[sure]
+    other = Rules.counted(counting, code, right[:, None], left, compared.turned())[sure]
+    return one, replace(other, p_adjusted=one.p_adjusted), looked[True].number
 
 
-def _longer(counting: Counting, judged: Judged, most: int) -> tuple[Rules, int]:
+def _longer(
+    counting: Counting, shorter: Rules, considered: Bits, stated: Stated | None, most: int
+) -> tuple[Rules, int]:
     """Return rules with several antecedents, and how many were looked at.
 
-    Each antecedent adds something to a supported rule without it, and each rule holds more often than every supported
+    Each antecedent adds something to a confirmed rule without it, and each rule holds more often than every confirmed
     rule that it contains. One antecedent more is looked for at a time, and every length is corrected for by itself.
-    Where there is nothing to find, no longer rule is looked at in as many tables as have no pair that is supported.
+    Where there is nothing to find, no longer rule is looked at in as many tables as have no pair that is confirmed.
     """
-    pairs = JudgedPairs(counting, judged, *judged.pairs(True, LEVEL))
-    # Of two items that go together either may follow where something else is said yes to as well.
-    shorter = joined([pairs.rules("equivalence"), pairs.rules("equivalence", turned=True)])
-    shorter = shorter[shorter.p_adjusted <= LEVEL]
-    bases, ends = counting.columns_of(shorter.antecedent)[:, None], counting.columns_of(shorter.consequent)
-    surest = Surest()
-    surest.surer(bases, ends, shorter.confidence)
-    items = counting.columns_of(np.flatnonzero(judged.considered))
-    items, number = items[items >= 0], 0
-    parts = [replace(shorter[:0], further=np.empty((0, MOST_ANTECEDENTS - 1), dtype=np.int64))]
+    kind = CODES["association" if stated is None else "implication"]
+    bases, ends = counting.columns_of(shorter.antecedents[:, :1]), counting.columns_of(shorter.consequent)
+    known: dict[tuple[tuple[int, ...], int], float] = {}
+    _surer(known, bases, ends, shorter.confidence)
+    items = counting.columns_of(np.flatnonzero(considered))
+    items, number, parts = items[items >= 0], 0, [shorter[:0]]
+
+    def says(sides: Rows, ends: Rows) -> Bits:
+        assert stated is not None
+        return stated(counting.item_of[sides], counting.item_of[ends])
+
     while len(ends) and bases.shape[1] < most:
-        bases, ends, added, looked = counting.conjunctions.longer(bases, ends, items, LEVEL)
-        number += looked.number
-        adjusted = np.maximum(looked.adjusted(added.p_value, added.weight), added.p_value)
-        good = adjusted <= LEVEL
-        bases, ends, added, adjusted = bases[good], ends[good], added.chosen(good), adjusted[good]
-        further = np.full((len(ends), MOST_ANTECEDENTS - 1), -1)
-        names = counting.item_of[bases]
-        further[:, : names.shape[1] - 1] = names[:, 1:]
-        found = Rules.counted(counting, "implication", names[:, 0], counting.item_of[ends])
-        facts = {name: getattr(added, name) for name in ("support", "held", "expected", "p_value")}
-        found = replace(found, **facts, p_adjusted=adjusted, further=further)
-        parts.append(found[surest.surer(bases, ends, found.confidence)])
+        asked = None if stated is None else says
+        bases, ends, added, adjusted, looked = counting.conjunctions.longer(bases, ends, items, asked)
+        number += looked
+        sides = np.full((len(ends), MOST_ANTECEDENTS), -1)
+        sides[:, : bases.shape[1]] = counting.item_of[bases]
+        found = Rules(
+            counting.terms,
+            np.full(len(ends), kind),
+            sides,
+            counting.item_of[ends],
+            support=added.support,
+            held=added.held,
+            base_rate=counting.rates[counting.item_of[ends]],
+            p_value=added.p_value,
+            p_adjusted=adjusted,
+        )
+        parts.append(found[_surer(known, bases, ends, found.confidence)])
     return joined(parts), number
 
 
-class Surest:
-    """Rules by their antecedents and consequents, and whether longer ones hold more often."""
-
-    def __init__(self) -> None:
-        self._known: dict[tuple[tuple[int, ...], int], float] = {}
-
-    def surer(self, bases: Rows, ends: Rows, confidence: Floats) -> Bits:
-        """Tell which rules hold more often than all that they contain; all are known from now on."""
-        found = np.ones(len(ends), dtype=bool)
-        for k, (row, end, sure) in enumerate(zip(bases.tolist(), ends.tolist(), confidence.tolist(), strict=True)):
-            for size in range(1, len(row)):
-                for part in combinations(row, size):
-                    found[k] &= sure > self._known.get((part, end), -1.0)
-            self._known[tuple(row), end] = sure
-        return found
+def _surer(known: dict[tuple[tuple[int, ...], int], float], bases: Rows, ends: Rows, confidence: Floats) -> Bits:
+    """Tell which rules hold more often than all known ones that they contain; all are known from now on."""
+    found = np.ones(len(ends), dtype=bool)
+    for k, (row, end, sure) in enumerate(zip(bases.tolist(), ends.tolist(), confidence.tolist(), strict=True)):
+        for size in range(1, len(row)):
+            for part in combinations(row, size):
+                found[k] &= sure > known.get((part, end), -1.0)
+        known[tuple(row), end] = sure
+    return found

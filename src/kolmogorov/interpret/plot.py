@@ -15,8 +15,7 @@ from kolmogorov.data import Observations
 from kolmogorov.descent.fitted import Fitted, Trained
 from kolmogorov.errors import DataError
 from kolmogorov.interpret.events import BLUE, GREY, Event, EventItems, colour, shortened
-from kolmogorov.interpret.relations import Relations
-from kolmogorov.interpret.supports import Order, Supports
+from kolmogorov.interpret.relations import Supports
 from kolmogorov.models.ids import at_entries, id_of, rows_of
 from kolmogorov.models.metrics import held_out
 
@@ -74,38 +73,6 @@ def calibration_bins(predicted: Floats, values: Floats, bins: int = 12) -> tuple
     some = count > 0
     x, y = (np.bincount(place, weights=column, minlength=bins)[some] / count[some] for column in (predicted, values))
     return x, y, count[some]
-
-
-_KINDS = {
-    "implication": (BLUE, "s"),
-    "equivalence": ("#1f9e89", "o"),
-    "exclusion": ("#d6453d", "^"),
-    "coverage": ("#e68a00", "D"),
-    "contrapositive": ("#8f5bd6", "v"),
-}
-
-
-def rule_scatter(
-    kinds: Sequence[str], cases: Rows, gains: Floats, labels: Sequence[str], n_labels: int, ax: Any = None
-) -> Any:
-    """Draw rules that were met: cases, and how much oftener than the base rate they held; the first are labelled."""
-    ax = axes_of(ax, size=(7.0, 4.2))
-    met = (cases > 0) & np.isfinite(gains)
-    for kind, (tint, marker) in _KINDS.items():
-        mine = met & (np.asarray(kinds) == kind)
-        if mine.any():
-            ax.scatter(cases[mine], gains[mine], s=26, color=tint, marker=marker, alpha=0.6, linewidth=0, label=kind)
-    ax.axhline(0.0, color="gray", linestyle="--", linewidth=1)
-    for k in np.flatnonzero(met)[:n_labels].tolist():
-        ax.annotate(short(labels[k], 40), (cases[k], gains[k]), xytext=(5, 3), textcoords="offset points", fontsize=8)
-    if met.any():
-        ax.set_xscale("log")
-        for show in (ax.xaxis.set_major_formatter, ax.xaxis.set_minor_formatter):
-            show(lambda cases, _: f"{cases:,.0f}" if f"{cases:.0e}"[0] in "125" else "")
-        ax.legend(frameon=False, fontsize=8)
-    ax.yaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
-    ax.set(xlabel="cases", ylabel="held − base rate")
-    return bare(ax)
 
 
 def _percent(share: float, _: Any) -> str:
@@ -182,7 +149,7 @@ class Pictures:
 
         A dot is as opaque as its psi.
         """
-        classes, size = self._classes(max_rows, trivial=True), self._fitted.n_events
+        classes, size = self._classes(max_rows), self._fitted.n_events
         ax, tints = axes_of(ax, size=(3.2 + 0.34 * size, 1.6 + 0.26 * len(classes))), [*map(colour, range(size))]
         for row, members in enumerate(classes):
             psi = np.clip(self._fitted.psi[members].mean(axis=0, dtype=np.float64), 0.0, 1.0)
@@ -198,32 +165,6 @@ class Pictures:
         ax.tick_params(length=0)
         ax.set_ylim(len(classes) - 0.4, -0.6)
         ax.spines[:].set_visible(False)
-        return ax
-
-    def order(self, max_classes: int = 24, ax: Any = None) -> Any:
-        """Draw the order by implication of the classes that most observations are about: a Hasse diagram."""
-        rows = np.sort(np.concatenate([np.empty(0, dtype=np.int64), *self._classes(max_classes, trivial=False)]))
-        order = Order(Supports(self._happens.psi, rows), self._fitted.items.name)
-        heights, top = order.levels, int(order.levels.max(initial=0))
-        widest = int(np.bincount(heights, minlength=1).max(initial=1))
-        ax = axes_of(ax, size=(max(4.0, 1.7 * widest), 2.0 + top))
-        x = np.zeros(len(order))
-        for height in range(top + 1):
-            row = np.flatnonzero(heights == height)
-            row = row[np.argsort(order.ranks[row], kind="stable")]
-            x[row] = np.arange(len(row)) - (len(row) - 1) / 2
-        for lower, upper in order.covers.tolist():
-            between = range(int(heights[lower]) + 1, int(heights[upper]))
-            along = [x[lower], *(_gap(x[heights == height], x[[lower, upper]].mean()) for height in between), x[upper]]
-            ends = [heights[lower], *between, heights[upper]]
-            ax.plot(along, ends, color="gray", linewidth=1, alpha=0.7, zorder=1)
-        box = {"boxstyle": "round,pad=.35", "facecolor": "white", "edgecolor": BLUE}
-        style = {"ha": "center", "va": "center", "fontsize": 8, "color": "black", "bbox": box, "zorder": 2}
-        for place, height, members in zip(x, heights, order.classes, strict=True):
-            ax.text(place, height, short(self._label(members), 22), **style)
-        ax.set_xlim(x.min(initial=0) - 0.7, x.max(initial=0) + 0.7)
-        ax.set_ylim(-0.5, top + 0.5)
-        ax.axis("off")
         return ax
 
     def history(self, ax: Any = None) -> Any:
@@ -256,25 +197,12 @@ class Pictures:
         ax.set(xlim=(0, 1), ylim=(0, 1), xlabel="mean prediction", ylabel="mean observed")
         return bare(ax)
 
-    @cached_property
-    def _happens(self) -> Fitted:
-        """The model of yes and no: what is at least as likely as not in an event happens there."""
-        return self._fitted if self._fitted.psi.dtype == bool else self._fitted.reaching(0.5)
-
-    def _classes(self, count: int, *, trivial: bool) -> list[Rows]:
+    def _classes(self, count: int) -> list[Rows]:
         """Return the items of each of the classes of equal supports that most observations are about."""
-        supports = Relations(self._happens, trivial=trivial).supports
-        weight = np.bincount(supports.class_of, self._fitted.item_counts[supports.members], len(supports))
-        return [supports.members_of(number) for number in np.argsort(-weight, kind="stable")[:count].tolist()]
+        classes = Supports(self._fitted.psi >= 0.5, np.flatnonzero(self._fitted.item_seen)).classes
+        return sorted(classes, key=lambda rows: -int(self._fitted.item_counts[rows].sum()))[:count]
 
     def _label(self, rows: Rows) -> str:
         best = rows[np.argmax(self._fitted.item_counts[rows])]
         rest = f" +{len(rows) - 1}" if len(rows) > 1 else ""
         return f"{shortened(self._fitted.items.name(int(best)), 28)}{rest}"
-
-
-def _gap(boxes: Floats, wanted: float) -> float:
-    """Return the place between boxes of a row that is nearest to a wanted one: a line must not seem to end in them."""
-    row = np.sort(boxes)
-    gaps = np.concatenate([[row[0] - 0.5], (row[1:] + row[:-1]) / 2, [row[-1] + 0.5]])
-    return float(gaps[np.argmin(np.abs(gaps - wanted))])

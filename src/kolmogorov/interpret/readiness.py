@@ -111,9 +111,8 @@ def compare_pairs(left, right, place, columns, yes, users, items, variance, room
     """Count the pairs first..last, and sum what readiness alone would make of them.
 
     tables[r] is (no to both, no to left and yes to right, yes to left and no to right, yes to both) among the users
-    observed with both items. sums[r] is: r r + s s, its variance and third moment (see `sum_departures`), the chances
-    of yes to right among those who said no, and yes, to left; those of left among those who said no, and yes, to right.
-    `room` is -1 for every user, and is left so. Pairs with the same left item should follow each other.
+    observed with both items; sums[r] is r r + s s, its variance and third moment (see `sum_departures`). `room` is -1
+    for every user, and is left so. Pairs with the same left item should follow each other.
     """
     indptr, indices = columns
     marked = -1
@@ -144,8 +143,6 @@ def compare_pairs(left, right, place, columns, yes, users, items, variance, room
             sums[r, 0] += (x - p) * (y - q) + together
             sums[r, 1] += v * w
             sums[r, 2] += v * w * (1.0 - 2.0 * p) * (1.0 - 2.0 * q)
-            sums[r, 3 + x] += q - together / p if x else q + together / (1.0 - p)
-            sums[r, 5 + y] += p - together / q if y else p + together / (1.0 - q)
     if marked >= 0:
         for e in range(indptr[marked], indptr[marked + 1]):
             room[indices[e]] = -1
@@ -193,12 +190,12 @@ class Compared(NamedTuple):
 
     def turned(self) -> Compared:
         """Return the same with left and right exchanged."""
-        return Compared(self.tables[:, [0, 2, 1, 3]], self.sums[:, [0, 1, 2, 5, 6, 3, 4]])
+        return Compared(self.tables[:, [0, 2, 1, 3]], self.sums)
 
     @property
     def departures(self) -> Departures:
         """How far the pairs depart from readiness alone."""
-        return Departures.of(*self.sums[:, :3].T)
+        return Departures.of(*self.sums.T)
 
 
 class Readiness:
@@ -306,7 +303,7 @@ class Readiness:
     def compared(self, left: Rows, right: Rows, place: Rows | None = None) -> Compared:
         """Count pairs, and sum what readiness makes of them; items are columns, or what `place` says."""
         n, place = len(left), np.arange(self._columns.counts.size) if place is None else place
-        found = Compared(np.empty((n, 4), dtype=np.int32), np.empty((n, 7)))
+        found = Compared(np.empty((n, 4), dtype=np.int32), np.empty((n, 3)))
         sides = (self._columns.indptr, self._columns.indices), self._yes, self.users, self.items, self.variance
 
         def work(first: int, last: int) -> None:

@@ -1,4 +1,4 @@
-"""A table of rules between items, and how they fare on data."""
+"""A list of rules between items, in sentences, and how they fare on data."""
 
 from __future__ import annotations
 
@@ -15,15 +15,18 @@ from kolmogorov._support.markup import card, shown, table
 from kolmogorov._support.optional import to_frame
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data import Observations
-from kolmogorov.interpret.counting import FLAGS, NAMES, SAYS, Counting, Terms
-from kolmogorov.interpret.events import shortened
+from kolmogorov.errors import UnknownIdError
+from kolmogorov.interpret.counting import FLAGS, NAMES, Counting, Terms
 from kolmogorov.interpret.judging import MOST_ANTECEDENTS
-from kolmogorov.interpret.readiness import Bits, Compared
+from kolmogorov.interpret.readiness import Compared
+from kolmogorov.models.ids import id_of
 
 #: A normal quantile: one-sided bounds of 95%.
 _ONE_SIDED = 1.6448536269514722
-#: Rules that are shown when many are printed, and in a summary; letters of a cell that is printed. By judgement.
-_PRINTED, _SUMMARY, _LONGEST = 20, 3, 48
+#: Rules that are shown when many are printed, and in a summary. By judgement.
+_PRINTED, _SUMMARY = 20, 3
+#: Fewer cases than these on other data say nothing.
+_TELLING = 20
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,16 +37,16 @@ class Rule:
     ----------
     kind : str
     antecedent, consequent : str
-        Names of items; "not" stands before one that is said no to. Of ratings a threshold follows, ">= 4" or "< 4", in
-        rating units.
+        Names of items; several antecedents are joined by "and".
     support, held : int
-    base_rate, expected, p_adjusted : float
-    probability : float or None
+    base_rate, p_adjusted : float
+    rated : bool
+        Whether a yes is a like.
 
     Examples
     --------
     >>> print(Rule(kind="implication", antecedent="milk", consequent="backbone", support=31, held=31, base_rate=0.83))
-    milk ⇒ backbone (held for 31 of 31; of all, 83%)
+    Who says yes to milk says yes to backbone: 31 of 31; of everybody 83%.
     """
 
     kind: str
@@ -52,9 +55,8 @@ class Rule:
     support: int
     held: int
     base_rate: float
-    expected: float = float("nan")
     p_adjusted: float = 1.0
-    probability: float | None = None
+    rated: bool = False
 
     @property
     def confidence(self) -> float:
@@ -66,98 +68,92 @@ class Rule:
         """Confidence over base rate."""
         return self.confidence / self.base_rate if self.base_rate else float("nan")
 
+    @property
+    def reasons(self) -> str:
+        """Why it is believed: what the model states, and how sure the data are."""
+        model = "" if self.kind == "association" else f"the model: {self.kind}; "
+        return f"{model}the data: p = {self.p_adjusted:.1g}"
+
     def __str__(self) -> str:
-        facts = [] if self.probability is None else [f"probability {self.probability:.2f}"]
-        facts.append(f"held for {self.held:,} of {self.support:,}" if self.support else "not met")
-        if self.base_rate == self.base_rate:
-            facts.append(f"of all, {self.base_rate:.0%}")
-        return f"{shown(self.antecedent)} ⇒ {shown(self.consequent)} ({'; '.join(facts)})"
+        yes, no = ("likes", "does not like") if self.rated else ("says yes to", "says no to")
+        first, then = (yes if so else no for so in FLAGS[NAMES.tolist().index(self.kind)])
+        met = f"{self.held:,} of {self.support:,}" if self.support else "not met"
+        usual = f"; of everybody {self.base_rate:.0%}" if self.base_rate == self.base_rate else ""
+        return f"Who {first} {shown(self.antecedent)} {then} {shown(self.consequent)}: {met}{usual}."
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Rules(Sequence[Rule]):
     """Rules and how they fare on data: a sequence of `Rule`, held as columns.
 
-    Made by `model.relations().rules(...)`. ``rules[0]`` is one rule; slices, masks and lists of places give `Rules`.
+    Made by `model.rules()` and `associations(table)`. ``rules[0]`` is one rule; slices, masks and lists of places give
+    `Rules`.
 
     Attributes
     ----------
-    antecedent, consequent : int64[n]
-        Row numbers of the items; of "A and B ⇒ C" B and more are `further`, int64[n, 2], -1 where there are none.
+    antecedents : int64[n, 3]
+        Row numbers of the items, -1 where there are fewer than three.
+    consequent : int64[n]
     support, held : int64[n]
-        Users observed with both items for whom the antecedent was so, and those of them for whom the consequent was so.
+        Users observed with all items for whom the antecedents were so, and those of them for whom the consequent was.
     base_rate : float64[n]
         Share of all users observed with the consequent's item for whom it was so.
-    expected : float64[n]
-        Share of the cases in which the rule would hold if users and items differed only in how readily yes is said:
-        what these very users are expected to say anyway. Of several antecedents, by the one that adds least.
     p_value, p_adjusted : float64[n]
-        One-sided test of whether it held more often than that, 1 where there is too little to tell; and the same
-        corrected for all that was looked at (Benjamini and Hochberg).
+        One-sided test of whether it held more often than the readiness of these very users to say yes explains, 1 where
+        there is too little to tell; and the same corrected for all that was looked at (Benjamini and Hochberg).
     n_judged, n_longer : int
         What was looked at to find these: pairs of items, and rules with several antecedents; of rules that are counted
         again, themselves.
-    supported, n_found : bool, int
-        Whether only those were kept that the data support, and how many of these there are; or how many rules the model
-        says. Both before narrower limits.
-    stated : bool[n] or None
-        Whether the model says the same: its supports are so related.
-    probability : float64[n] or None
-        Of a model that consists of draws, the share in which each rule holds.
 
     Examples
     --------
     >>> import kolmogorov as km
     >>> train, test = km.datasets.load("zoo").split(test_size=0.2, random_state=0)
-    >>> model = km.KolmogorovModel(n_events=5, learn_from="ratings", user_reg=0.3, n_init=10, random_state=0).fit(train)
-    >>> rules = model.relations().rules(train, max_rules=10)
+    >>> rules = km.associations(train)
     >>> print(rules[0])
-    fins ⇒ aquatic (held for 13 of 13; of all, 38%)
-    >>> len(rules.on(test)), rules.on(test)[0].antecedent
-    (10, 'fins')
+    Who says yes to fins says yes to aquatic: 13 of 13; of everybody 38%.
+    >>> len(rules.on(test)) == len(rules), rules.on(test)[0].antecedent
+    (True, 'fins')
     """
 
     terms: Terms
-    code: NDArray[np.int8]
-    antecedent: Rows
+    code: Rows
+    antecedents: Rows
     consequent: Rows
     support: Rows
     held: Rows
     base_rate: Floats
-    expected: Floats
     p_value: Floats
     p_adjusted: Floats
-    n_judged: int
-    supported: bool = False
-    n_found: int = 0
+    n_judged: int = 0
     n_longer: int = 0
-    further: Rows | None = None
-    stated: Bits | None = None
-    probability: Floats | None = None
 
     @classmethod
     def counted(
         cls,
         counting: Counting,
-        kind: str | NDArray[np.int8],
-        left: Rows,
-        right: Rows,
+        code: Rows,
+        antecedents: Rows,
+        consequent: Rows,
         compared: Compared | None = None,
-        further: Rows | None = None,
-        probability: Floats | None = None,
     ) -> Rules:
-        """Count rules about some pairs, all of one kind or each of its own (by number).
+        """Count rules, of kinds by number; p-values are corrected for these.
 
-        `compared` is what `Counting.compared` says of the pairs, where it is known. p-values are corrected for these.
+        Antecedents are int64[n, m]; `compared` may be what `Counting.compared` says of the first and the consequents.
         """
-        n = len(left)
-        code = np.full(n, list(SAYS).index(kind), dtype=np.int8) if isinstance(kind, str) else kind
-        counts = counting.counts(left, right, code, compared or counting.compared(left, right))
-        if further is not None:
-            counting.conjoin(counts, np.column_stack([left, further]), right)
-        adjusted = false_discovery_control(counts["p_value"]) if n else counts["p_value"]
-        columns: dict[str, Any] = counts | {"p_adjusted": adjusted, "probability": probability, "further": further}
-        return cls(counting.terms, code, left, right, **columns, n_judged=n, n_found=n)
+        sides = np.full((len(consequent), MOST_ANTECEDENTS), -1)
+        sides[:, : antecedents.shape[1]] = antecedents
+        columns: dict[str, Any] = counting.counts(code, sides, consequent, compared)
+        n, p = len(consequent), columns["p_value"]
+        return cls(
+            counting.terms,
+            code,
+            sides,
+            consequent,
+            **columns,
+            p_adjusted=false_discovery_control(p) if n else p,
+            n_judged=n,
+        )
 
     def on(self, observations: Observations) -> Rules:
         """Count the same rules, in the same order, on other observations.
@@ -169,30 +165,24 @@ class Rules(Sequence[Rule]):
 
     def recounted(self, counting: Counting) -> Rules:
         """Count the same rules, in the same order, on other data."""
-        sides = self.antecedent, self.consequent
-        again: dict[str, Any] = {"further": self.further, "probability": self.probability}
-        return replace(Rules.counted(counting, self.code, *sides, **again), stated=self.stated)
+        return Rules.counted(counting, self.code, self.antecedents, self.consequent)
 
     @property
     def kind(self) -> NDArray[Any]:
-        """What each rule was read off: "implication", "contrapositive", "equivalence", "exclusion" or "coverage"."""
+        """What the model states: "implication", "equivalence", "exclusion" or "coverage"; else "association"."""
         return NAMES[self.code]
 
     @property
-    def antecedent_yes(self) -> Bits:
-        """Which rules begin with "yes" to an item; the others with "no"."""
-        return FLAGS[self.code, 0]
+    def antecedent(self) -> Rows:
+        """The first antecedents."""
+        return self.antecedents[:, 0]
 
-    @property
-    def consequent_yes(self) -> Bits:
-        """Which rules end with "yes" to an item; the others with "no"."""
-        return FLAGS[self.code, 1]
-
-    @property
-    def antecedents(self) -> Rows:
-        """All antecedents, int64[n, 3]; -1 where there are fewer."""
-        further = np.full((len(self), MOST_ANTECEDENTS - 1), -1) if self.further is None else self.further
-        return np.column_stack([self.antecedent, further])
+    def about(self, item: Any) -> Rules:
+        """Return the rules about an item, given by its id or title."""
+        row = int(self.terms.items.encode([id_of(self.terms.items, item, "item")], "item")[0])
+        if row < 0:
+            raise UnknownIdError(f"The model has no item {item!r}.{self.terms.items.suggestion(item)}")
+        return self[(self.antecedents == row).any(axis=1) | (self.consequent == row)]
 
     def basis(self) -> Rules:
         """Return a short list from which the other rules follow.
@@ -204,16 +194,14 @@ class Rules(Sequence[Rule]):
         Examples
         --------
         >>> import kolmogorov as km
-        >>> zoo = km.datasets.load("zoo")
-        >>> options = {"learn_from": "ratings", "user_reg": 0.3, "n_init": 10, "random_state": 0}
-        >>> model = km.KolmogorovModel(n_events=5, **options).fit(zoo)
-        >>> rules = model.relations().rules(max_antecedents=2)
+        >>> rules = km.associations(km.datasets.load("zoo"), max_antecedents=2)
         >>> len(rules) > len(rules.basis())
         True
         """
-        sides = zip(self.antecedents.tolist(), self.antecedent_yes.tolist(), strict=True)
-        left = [[2 * item + yes for item in row if item >= 0] for row, yes in sides]
-        right = 2 * self.consequent + self.consequent_yes
+        yes = FLAGS[self.code]
+        sides = zip(self.antecedents.tolist(), yes[:, 0].tolist(), strict=True)
+        left = [[2 * item + so for item in row if item >= 0] for row, so in sides]
+        right = 2 * self.consequent + yes[:, 1]
         return self[basis_of(left, right.tolist(), np.nan_to_num(self.confidence))]
 
     @cached_property
@@ -238,7 +226,7 @@ class Rules(Sequence[Rule]):
             return lower_bound(self.confidence, self.support) - self.base_rate
 
     def __len__(self) -> int:
-        return len(self.antecedent)
+        return len(self.consequent)
 
     @overload
     def __getitem__(self, which: int) -> Rule: ...
@@ -252,21 +240,16 @@ class Rules(Sequence[Rule]):
         return next(iter(self[[which]]))
 
     def __iter__(self) -> Iterator[Rule]:
-        names = ("support", "held", "base_rate", "expected", "p_adjusted", "probability")
-        columns = [getattr(self, name) for name in names]
-        rows = zip(*([None] * len(self) if column is None else column.tolist() for column in columns), strict=True)
-        for kind, left, right, facts in zip(self.kind, *self.names(), rows, strict=True):
-            yield Rule(kind=kind, antecedent=left, consequent=right, **dict(zip(names, facts, strict=True)))
+        names = ("kind", "support", "held", "base_rate", "p_adjusted")
+        rows = zip(*(getattr(self, name).tolist() for name in names), strict=True)
+        for left, right, facts in zip(*self.names(), rows, strict=True):
+            own = dict(zip(names, facts, strict=True))
+            yield Rule(antecedent=left, consequent=right, rated=self.terms.rated, **own)
 
     def strongest(self, count: int | None = None) -> Rules:
         """Return the `count` strongest rules, strongest first; ties by the items."""
         key = np.where(np.isnan(self.strength), -np.inf, self.strength)
         return self[np.lexsort((self.consequent, self.antecedent, -self.support, -key))[:count]]
-
-    def most_probable(self) -> Rules:
-        """Return the rules of draws, those that most of them hold first."""
-        assert self.probability is not None
-        return self[np.lexsort((self.consequent, self.antecedent, -self.probability))]
 
     def totals(self) -> dict[str, float]:
         """Return pairs seen, and confidence, base rate and lift over all of them together."""
@@ -277,106 +260,83 @@ class Rules(Sequence[Rule]):
         return {"rules": float(len(self)), "pairs": float(seen)} | {name: float(x) for name, x in found.items()}
 
     def names(self) -> tuple[list[str], list[str]]:
-        """Return antecedents and consequents in words.
-
-        "No" to an item has "not" before its name; of ratings a threshold stands after it. Several antecedents are
-        joined by "and".
-        """
-        left = self.terms.statements(self.antecedent, self.antecedent_yes)
-        for more in () if self.further is None else self.further.T:
-            words = self.terms.statements(np.maximum(more, 0), True)
-            left = [f"{one} and {word}" if row >= 0 else one for one, word, row in zip(left, words, more, strict=True)]
-        return left, self.terms.statements(self.consequent, self.consequent_yes)
+        """Return the items' names: antecedents, of which several are joined by "and", and consequents."""
+        name = self.terms.items.name
+        left = [" and ".join(name(item) for item in row if item >= 0) for row in self.antecedents.tolist()]
+        return left, [name(item) for item in self.consequent.tolist()]
 
     def columns(self) -> dict[str, Any]:
         """Return the table, column by column, with mlxtend's names where they fit."""
-        antecedents, consequents = self.names()
-        names = ("support", "held", "confidence", "base_rate", "expected", "lift", "strength", "p_value", "p_adjusted")
-        likes = np.full(len(self), self.terms.scale.rating(self.terms.likes))
+        left, right = self.names()
+        yes = FLAGS[self.code]
+        names = ("support", "held", "confidence", "base_rate", "lift", "strength", "p_value", "p_adjusted")
+        sides: dict[str, Any] = {}
+        for side, words, so in (("antecedents", left, yes[:, 0]), ("consequents", right, yes[:, 1])):
+            sides[side] = [word if flag else f"not {word}" for word, flag in zip(words, so.tolist(), strict=True)]
+        like = np.full(len(self), self.terms.scale.rating(self.terms.likes))
         return {
-            **({} if self.probability is None else {"probability": self.probability}),
             "kind": self.kind.tolist(),
-            "antecedents": antecedents,
-            "consequents": consequents,
+            **sides,
             **{name: getattr(self, name) for name in names},
-            **({} if self.stated is None else {"stated": self.stated}),
-            **({"antecedent_at": likes, "consequent_at": likes} if self.terms.said else {}),
+            **({"like_at_least": like} if self.terms.rated else {}),
         }
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Return the rules as a data frame: of "pandas", "polars" or "pyarrow", or the first of them there is."""
         return to_frame(self.columns(), backend)
 
-    def plot(self, n_labels: int = 5, ax: Any = None) -> Any:
-        """Draw rules by cases and how much oftener than the base rate they held, the first labelled (extra `plot`)."""
-        from kolmogorov.interpret.plot import rule_scatter
-
-        labels = [f"{left} ⇒ {right}" for left, right in zip(*self.names(), strict=True)]
-        return rule_scatter(self.kind.tolist(), self.support, self.confidence - self.base_rate, labels, n_labels, ax)
-
-    def readable(self) -> dict[str, list[str]]:
-        """Return few columns in words, so that the rules fit on a screen."""
-        left, right = self.names()
-        chance = {} if self.probability is None else {"probability": [f"{p:.2f}" for p in self.probability]}
-        return chance | {
-            "if": left,
-            "then": right,
-            "held": [f"{held:,} of {seen:,}" for held, seen in zip(self.held, self.support, strict=True)],
-            "base rate": [f"{rate:.0%}" if rate == rate else "–" for rate in self.base_rate],
-            "expected": [f"{max(rate, 0.0):.0%}" if rate == rate else "–" for rate in self.expected],
-            "lift": [f"{lift:.2f}" if lift == lift else "–" for lift in self.lift],
-            "p adjusted": [f"{p:.2g}" for p in self.p_adjusted],
-        }
+    def sentences(self, test: Rules | None = None) -> list[str]:
+        """Return the rules in words; with the same rules counted on other data, what held there of 20 cases or more."""
+        said = [str(rule) for rule in self]
+        for k, rule in enumerate(() if test is None else test):
+            if rule.support >= _TELLING:
+                said[k] = f"{said[k][:-1]}; held out {rule.held:,} of {rule.support:,}."
+        return said
 
     def __str__(self) -> str:
         if not len(self):
             return self.none
-        columns = self[:_PRINTED].readable()
-        cells = ([shortened(shown(cell), _LONGEST) for cell in row] for row in zip(*columns.values(), strict=True))
-        rows = [list(columns), *cells]
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
-        return "\n".join([*lines, *self._rest(_PRINTED)])
+        return "\n".join([*self[:_PRINTED].sentences(), *self._rest(_PRINTED)])
 
     def _rest(self, told: int, indent: str = "") -> list[str]:
         return [f"{indent}and {len(self) - told:,} more"] if len(self) > told else []
 
     @property
     def looked_at(self) -> str:
-        """What was looked at to find supported rules, in words."""
+        """What was looked at to find the rules, in words."""
         longer = f" and {self.n_longer:,} longer rules" if self.n_longer else ""
         return f"{self.n_judged:,} pair{'' if self.n_judged == 1 else 's'} of items{longer}"
 
     @property
     def none(self) -> str:
         """What to say where there are no rules."""
-        if self.n_found == 0 and self.supported:
-            were = "was" if self.n_judged == 1 else "were"
-            return f"No rule is supported by these data. {self.looked_at} {were} looked at."
-        if self.n_found == 0:
-            return "The model says no rule."
-        supported = f"{self.n_found:,} {'is' if self.n_found == 1 else 'are'} supported"
-        return f"No rule meets these limits ({supported if self.supported else f'the model says {self.n_found:,}'})."
+        if not self.n_judged:
+            return "No rule. There is no pair of items to test: the model states none, or its events do not come back."
+        return f"No rule. {self.looked_at} {'was' if self.n_judged == 1 else 'were'} tested."
+
+    @property
+    def title(self) -> str:
+        """How many rules there are, on what they were counted, and what a like is."""
+        like = f"; to like is at least {self.terms.scale.rating(self.terms.likes):.6g}" if self.terms.rated else ""
+        return f"{len(self):,} rule{'' if len(self) == 1 else 's'}, counted on {self.terms.source}{like}"
 
     def __repr__(self) -> str:
         if not len(self):
             return f"<{self.none}>"
         lines = [f"  {rule}" for rule in self.strongest(_SUMMARY)]
-        return "\n".join([f"<{self._title}>", *lines, *self._rest(len(lines), "  ")])
-
-    @property
-    def _title(self) -> str:
-        return f"{len(self):,} rule{'' if len(self) == 1 else 's'}, counted on {self.terms.source}"
+        return "\n".join([f"<{self.title}>", *lines, *self._rest(len(lines), "  ")])
 
     def _repr_html_(self) -> str:
-        return card(self._title, table(self[:_PRINTED].readable(), more=len(self) - _PRINTED))
+        some = self[:_PRINTED]
+        columns = {"rule": some.sentences(), "why": [rule.reasons for rule in some]}
+        return card(self.title, table(columns, more=len(self) - _PRINTED))
 
 
 def joined(parts: Sequence[Rules]) -> Rules:
     """Put several lists of rules, counted on the same data, into one."""
     columns = [_columns(part) for part in parts]
     whole: dict[str, Any] = {name: np.concatenate([part[name] for part in columns]) for name in columns[0]}
-    return replace(parts[0], n_judged=sum(part.n_judged for part in parts), **whole)
+    return replace(parts[0], **whole)
 
 
 def _columns(rules: Rules) -> dict[str, NDArray[Any]]:

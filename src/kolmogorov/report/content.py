@@ -69,7 +69,7 @@ def gather(
     test = tested(model, fresh)
     judges = Counting.for_model(one, fresh if len(fresh) >= FEW else None, likes)
     tell("counting rules")
-    rules = rules_of(model.relations(likes=likes), judges)
+    rules = rules_of(model.rules(likes=likes), judges)
     tell("describing items, events and users")
     shown = shown_users(one, options.max_users)
     named, name = events(one, pixels != "items"), data_name(one, observations)

@@ -10,15 +10,14 @@ from numpy.typing import NDArray
 
 from kolmogorov._support.typing import Rows
 from kolmogorov.descent.fitted import Fitted
-from kolmogorov.interpret import Relations
+from kolmogorov.interpret import Rules
 from kolmogorov.interpret.attributes import telling_attributes
 from kolmogorov.interpret.counting import Counting
 from kolmogorov.interpret.events import EventItems
 from kolmogorov.report.page import as_text, bits, shares
 
-#: Items listed for an event, and rules, of which a page shows twenty, and all of an item that is chosen; and the least
-#: cases of a rule that is shown. By judgement.
-_LISTED, _RULES, _CASES = 8, 1_000, 20
+#: Items listed for an event, and rules, of which a page shows twenty, and all of an item that is chosen. By judgement.
+_LISTED, _RULES = 8, 1_000
 #: Two events whose items differ by less (root mean square, weighted by observations) say the same; people whose shares
 #: differ from the average's by less, half of them, are all alike. By judgement.
 _SAME, _ALIKE = 0.1, 0.15
@@ -122,13 +121,12 @@ def _same_events(fitted: Fitted) -> list[tuple[int, int]]:
     return list(zip(first[order].tolist(), second[order].tolist(), strict=True))
 
 
-def rules_of(relations: Relations, judges: Counting) -> dict[str, Any]:
-    """Return rules that the training data support as columns, the strongest first, and how they fare with `judges`."""
-    rules = relations.rules(likes=judges.terms.likes, kinds=("implication", "exclusion"), max_rules=_RULES)
-    rules = rules[(rules.support >= _CASES) & (rules.held > rules.base_rate * rules.support)]
+def rules_of(rules: Rules, judges: Counting) -> dict[str, Any]:
+    """Return the strongest rules, counted on the training data, as columns, and how they fare with `judges`."""
+    looked, rules = rules.n_judged, rules[:_RULES]
     counted = rules.recounted(judges)
     return {
-        "looked": rules.n_judged,
+        "looked": looked,
         "kind": rules.kind.tolist(),
         "from": rules.antecedent.tolist(),
         "to": rules.consequent.tolist(),

@@ -31,8 +31,8 @@ class Subject(Protocol):
     def _one_model(self) -> Fitted:
         """The model that is read."""
 
-    def relations(self, *, likes: float | None) -> Any:
-        """Return the relations between items."""
+    def rules(self, *, likes: float | None) -> Any:
+        """Return the rules between items."""
 
     def evaluate(self, observations: Any, *, ranking: bool, k: int, unknown: Any) -> dict[str, float]:
         """Return scores of lists on held-out observations."""

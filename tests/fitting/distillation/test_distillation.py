@@ -620,15 +620,6 @@ def test_a_callback_hears_of_the_descents_of_only_yes_and_ends_them():
     assert model.n_iter_ == 1
 
 
-def test_rules_of_only_yes_count_blanks_as_no():
-    train, _ = visits().split(0.2, random_state=0, by="user")
-    model = KolmogorovModel(4, unobserved="auto", random_state=0).fit(train)
-    rules, filled = (model.relations(min_ratings=5).rules(*given, max_rules=5) for given in ((), (train.filled(),)))
-    assert len(rules)
-    assert (rules.base_rate < 0.9).all()
-    np.testing.assert_array_equal(rules.support, filled.support)
-
-
 def test_a_callback_hears_of_chains_and_then_of_the_descent(table):
     heard = []
     model = KolmogorovModel(3, random_state=0, n_jobs=1, max_iter=4, callback=heard.append).fit(table)

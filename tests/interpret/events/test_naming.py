@@ -266,7 +266,7 @@ def test_reasons_are_supported_rules_from_what_is_liked(zoo):
     model = KolmogorovModel(5, learn_from="ratings", user_reg=0.3, n_init=10, random_state=0).fit(zoo)
     why = model.explain("dove", "eggs")
     assert why.reasons
-    supported = model.relations().rules(item="eggs")
+    supported = model.rules().about("eggs")
     found = [rule for rule in supported if rule.consequent == "eggs"]
     dove = zoo.users.encode(["dove"])[0]
     told = {

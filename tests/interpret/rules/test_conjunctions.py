@@ -7,11 +7,9 @@ from hypothesis import strategies as st
 from scipy.special import expit
 
 import naive
-from kolmogorov import BayesianKolmogorovModel, KolmogorovModel, Observations
-from kolmogorov.errors import ParameterError
+from kolmogorov import KolmogorovModel, Observations, associations
 from kolmogorov.interpret.counting import Terms
 from kolmogorov.interpret.judging import Conjunctions
-from kolmogorov.interpret.mining import Limits, supported_rules
 from kolmogorov.interpret.readiness import Departures
 from kolmogorov.interpret.rules import basis_of
 
@@ -29,9 +27,11 @@ def made(rng, n_users, n_items, conjunctions=0, pairs=0, seen=0.8, spread=0.7):
 
 
 def supported(table, most=2):
-    counting = Terms(table.items, table.scale, 1.0).counting(table)
-    limits = Limits(min_confidence=0.0)
-    return supported_rules(counting, np.ones(table.n_items, dtype=bool), limits, max_antecedents=most)
+    return associations(table, max_antecedents=most)
+
+
+def longest(rules):
+    return rules[rules.antecedents[:, 1] >= 0]
 
 
 def among(table, item):
@@ -53,9 +53,7 @@ def test_what_an_antecedent_adds_is_as_by_hand():
     for k, (b, c) in enumerate(zip(more.tolist(), ends.tolist(), strict=True)):
         square = naive.contingency(smaller, place[b], place[c], 1.0)
         assert (part.support[k], part.held[k]) == (square[1].sum(), square[1, 1])
-        sums, after = naive.departure(chances, yes, place[b], place[c])
-        assert part.information[k] == pytest.approx(sums[1], abs=0.02)
-        assert part.expected[k] == pytest.approx(after[1] / square[1].sum(), abs=0.01)
+        sums = naive.departure(chances, yes, place[b], place[c])
         expected = Departures.of(*(np.array([value]) for value in sums)).p_values()[0]
         assert part.p_value[k] == pytest.approx(expected, rel=0.1, abs=0.01)
 
@@ -65,7 +63,7 @@ def test_all_are_looked_at_as_one_by_one():
     table = made(np.random.default_rng(8), 300, 9, conjunctions=1)
     found = Conjunctions(Terms(table.items, table.scale, 1.0).counting(table).readiness)
     shorter, ends = np.array([[0], [1], [0], [3]]), np.array([2, 2, 5, 4])
-    sides, to, p_value, weight = found._first_look(shorter, ends, np.arange(9))
+    sides, to, p_value, weight = found._first_look(shorter, ends, np.arange(9), None)
     met = set()
     for row, end, p, w in zip(sides.tolist(), to.tolist(), p_value, weight, strict=True):
         base = next((k,) for k in row if [k] in shorter[ends == end].tolist())
@@ -91,7 +89,6 @@ def test_the_antecedent_that_adds_least_decides():
     for k, (a, b) in enumerate([(0, 1), (0, 4)]):
         orders = [found.added((x,), np.array([y]), np.array([2])) for x, y in ((a, b), (b, a))]
         assert both.p_value[k] == max(order.p_value[0] for order in orders)
-        assert both.expected[k] == max(order.expected[0] for order in orders)
         assert both.support[k] == orders[0].support[0] == orders[1].support[0]
     assert both.p_value[0] < 1e-4 < both.p_value[1]
 
@@ -105,7 +102,7 @@ def test_planted_conjunctions_are_found_and_no_longer_than_needed():
     assert {((0, 1), 2), ((3, 4), 5), ((6,), 7), ((8,), 9)} <= found
     # Six and anything else imply seven as well, but say no more.
     assert sum(len(sides) > 1 for sides, _ in found) <= 4
-    long = rules[rules.further[:, 0] >= 0]
+    long = longest(rules)
     assert " and " in long.names()[0][0]
     assert long[0].antecedent.count(" and ") == 1
     assert (rules.p_adjusted <= 0.05).all()
@@ -116,7 +113,7 @@ def test_pairs_make_no_longer_rules(spread):
     rng, false = np.random.default_rng(3), 0
     for _ in range(20):
         rules = supported(made(rng, 400, 14, pairs=4, spread=spread))
-        false += bool(len(rules)) and bool((rules.further[:, 0] >= 0).any())
+        false += bool(len(rules)) and bool(len(longest(rules)))
     # 5% of them are 1; more than 4 come in fewer than one of two hundred such tests.
     assert false <= 4
 
@@ -124,7 +121,7 @@ def test_pairs_make_no_longer_rules(spread):
 def test_longer_rules_are_counted_on_other_data():
     table = made(np.random.default_rng(4), 1500, 9, conjunctions=1)
     rules = supported(table)
-    long = rules[rules.further[:, 0] >= 0]
+    long = longest(rules)
     other = made(np.random.default_rng(5), 300, 9, conjunctions=1)
     again = long.on(other)
     assert again.names() == long.names()
@@ -137,29 +134,29 @@ def test_longer_rules_are_counted_on_other_data():
     assert long[:1].on(without).support.tolist() == [0]
 
 
-def test_draws_say_how_probable_longer_rules_are():
-    table = made(np.random.default_rng(6), 800, 8, conjunctions=1)
-    model = BayesianKolmogorovModel(4, psi="binary", n_chains=2, burn_in=10, n_samples=5, random_state=0).fit(table)
-    rules = model.relations().rules(max_antecedents=2)
-    long = rules[rules.further[:, 0] >= 0]
+def test_a_models_longer_rules_are_those_that_it_states(zoo):
+    model = KolmogorovModel(5, learn_from="ratings", user_reg=0.3, n_init=5, random_state=0).fit(zoo)
+    long = longest(model.rules(max_antecedents=3))
     assert len(long)
-    for row, end, found in zip(long.antecedents, long.consequent, long.probability, strict=True):
-        bits = [psi > 0.5 for psi in model.fitted_.psi]
-        expected = np.mean([not (psi[row[row >= 0]].all(axis=0) & ~psi[end]).any() for psi in bits])
-        assert found == pytest.approx(expected)
+    for row, end in zip(long.antecedents, long.consequent, strict=True):
+        together = model.psi_[row[row >= 0]].all(axis=0)
+        assert together.any()
+        assert not (together & ~model.psi_[end]).any()
+    every = {frozenset(row[row >= 0].tolist()): end for row, end in zip(long.antecedents, long.consequent, strict=True)}
+    assert len(long.on(zoo)) == len(long)
+    np.testing.assert_array_equal(long.on(zoo).held, long.held)
+    assert all(len(sides) > 1 for sides in every)
 
 
-def test_only_what_is_supported_has_several_antecedents(zoo):
-    relations = KolmogorovModel(3, learn_from="ratings", user_reg=0.3, random_state=0).fit(zoo).relations()
-    with pytest.raises(ParameterError, match="several antecedents are those that the data support"):
-        relations.rules(supported=False, max_antecedents=2)
-    with pytest.raises(ParameterError, match="max_antecedents"):
-        relations.rules(max_antecedents=4)
-    rules = relations.rules(max_antecedents=2)
-    bits = relations._bits
-    for row, end, stated in zip(rules.antecedents, rules.consequent, rules.stated, strict=True):
-        together = bits[row[row >= 0]].all(axis=0)
-        assert stated == (together.any() and not (together & ~bits[end]).any())
+def test_longer_rules_hold_more_often_than_what_they_contain():
+    rules = supported(made(np.random.default_rng(1), 3000, 12, conjunctions=2, pairs=2), most=3)
+    sure = {
+        (frozenset(row[row >= 0].tolist()), end): confidence
+        for row, end, confidence in zip(rules.antecedents, rules.consequent.tolist(), rules.confidence, strict=True)
+    }
+    assert sum(len(sides) > 1 for sides, _ in sure) >= 2
+    for (sides, end), confidence in sure.items():
+        assert all(confidence > other for (part, to), other in sure.items() if to == end and part < sides)
 
 
 def closure(statements, rules):

@@ -1,18 +1,18 @@
-"""Rules are a sequence, counted as by hand on any data, and read the same from one model or from draws."""
+"""Rules are a sequence of sentences, counted as by hand on any data; a model's are those that data confirm, too."""
 
 import pickle
 
 import numpy as np
 import pytest
 from hypothesis import given
+from scipy.special import expit
 
 import naive
 from helpers.strategies import tables
-from kolmogorov import BayesianKolmogorovModel, KolmogorovModel, Observations, datasets
+from kolmogorov import BayesianKolmogorovModel, KolmogorovModel, Observations, associations
 from kolmogorov.errors import DataError, ParameterError, UnknownIdError
-from kolmogorov.interpret import Relations, Rule, Rules
-
-KINDS = ("implication", "equivalence", "exclusion", "coverage")
+from kolmogorov.interpret import Rule, Rules
+from kolmogorov.interpret.counting import FLAGS
 
 
 @pytest.fixture(scope="module")
@@ -27,69 +27,78 @@ def model(split):
 
 @pytest.fixture(scope="module")
 def rules(model):
-    return model.relations().rules(kinds=KINDS, contrapositives=True, supported=False, max_rules=None)
+    return model.rules()
 
 
-@pytest.fixture(scope="module")
-def drawn(split):
-    model = BayesianKolmogorovModel(4, psi="binary", n_chains=2, burn_in=10, n_samples=5, random_state=0)
-    return model.fit(split[0])
-
-
-def check_by_hand(rules, observations, likes):
+def check_by_hand(rules, observations, likes=1.0):
     assert len(rules)
     for k, rule in enumerate(rules):
-        signs = rules.antecedent_yes[k], rules.consequent_yes[k]
+        signs = [1 if so else -1 for so in FLAGS[rules.code[k]]]
         square = naive.contingency(observations, rules.antecedent[k], rules.consequent[k], likes)
-        square = square[:: 1 if signs[0] else -1, :: 1 if signs[1] else -1]
+        square = square[:: signs[0], :: signs[1]]
         said = observations.values[observations.item_rows() == rules.consequent[k]] >= likes
-        base = (said == signs[1]).mean() if len(said) else np.nan
+        base = (said == (signs[1] == 1)).mean() if len(said) else np.nan
         assert (rule.support, rule.held) == (square[1].sum(), square[1, 1])
         assert rule.base_rate == pytest.approx(base, nan_ok=True)
         assert rules.confidence[k] == pytest.approx(rule.confidence, nan_ok=True)
-        if rule.support and base > 0:
-            assert rule.confidence == pytest.approx(rule.held / rule.support)
-            assert rule.lift == pytest.approx(rule.confidence / base)
-            assert rules.lift[k] == pytest.approx(rule.lift)
+        assert rules.lift[k] == pytest.approx(rule.lift, nan_ok=True)
 
 
-@pytest.mark.parametrize("name", ["toy", "zoo"])
-def test_rules_are_counted_as_by_hand(name):
-    table = datasets.load(name)
-    train, test = table.split(test_size=0.3, random_state=0)
-    model = KolmogorovModel(3, learn_from="ratings", user_reg=0.3, random_state=0).fit(train)
-    rules = model.relations(trivial=True).rules(
-        kinds=KINDS, contrapositives=True, likes=0.5, supported=False, min_support=0, max_rules=None
+def test_a_models_rules_are_stated_confirmed_and_counted(model, rules, split):
+    relations = model.relations()
+    stated = {kind: set(map(tuple, relations.pairs(kind).tolist())) for kind in relations.counts}
+    for kind, j, i in zip(rules.kind, rules.antecedent.tolist(), rules.consequent.tolist(), strict=True):
+        assert (j, i) in stated[kind] or (kind != "implication" and (i, j) in stated[kind])
+    assert {"implication", "exclusion"} <= set(rules.kind)
+    assert (rules.p_adjusted <= 0.05).all()
+    assert (rules.lift > 1.0).all()
+    assert (rules.confidence >= 0.5).all()
+    # 101 animals: a tenth of them.
+    assert (rules.support >= 10).all()
+    assert (np.diff(rules.strength) <= 0).all()
+    # A pair has the same p-value whether a model is asked or not.
+    sure = dict(zip(zip(*associations(split[0]).names(), strict=True), associations(split[0]).p_adjusted, strict=True))
+    assert any(sure.get((rule.antecedent, rule.consequent)) == rule.p_adjusted for rule in rules)
+    check_by_hand(rules, split[0])
+    check_by_hand(rules.on(split[1]), split[1])
+    elsewhere = model.rules(split[1])
+    assert all(j in rules.terms.items.ids for j in elsewhere.names()[0])
+
+
+def test_large_tables_need_twenty_cases():
+    rng = np.random.default_rng(0)
+    readiness = rng.normal(0, 1.5, (400, 1))
+    table = Observations.from_dense(
+        (rng.random((400, 12)) < expit(3 * readiness * rng.choice([-1, 1], 12))).astype(float)
     )
-    check_by_hand(rules, train, 0.5)
-    check_by_hand(rules.on(test), test, 0.5)
+    for rules in (associations(table), KolmogorovModel(3, random_state=0).fit(table).rules()):
+        assert len(rules)
+        assert (rules.support >= 20).all()
+
+
+def test_draws_are_read_through_their_one_model(split):
+    model = BayesianKolmogorovModel(4, n_chains=2, burn_in=60, n_samples=40, random_state=0)
+    drawn = model.fit(split[0])
+    check_by_hand(drawn.rules(), split[0])
 
 
 @given(tables(weighted=False, trainable=True), tables(weighted=False, trainable=True))
 def test_counting_again_keeps_the_order(train, other):
     model = KolmogorovModel(2, learn_from="ratings", user_reg=0.1, random_state=0, max_iter=3, n_jobs=1).fit(train)
-    rules = model.relations(trivial=True).rules(
-        kinds=KINDS, contrapositives=True, likes=0.6, supported=False, min_support=0, max_rules=None
-    )
+    rules = model.relations(likes=0.6).counted(kind="exclusion")
     again = rules.on(other)
     assert again.names() == rules.names()
-    assert (again.kind == rules.kind).all()
     assert again.n_judged == len(rules)
     shared = {i: k for k, i in enumerate(other.items.ids.tolist())}
     ids = train.items.ids.tolist()
     for k, rule in enumerate(again):
         sides = shared.get(ids[rules.antecedent[k]]), shared.get(ids[rules.consequent[k]])
-        if None in sides:
-            assert rule.support == 0
-            continue
-        square = naive.contingency(other, *sides, 0.6)
-        square = square[:: 1 if rules.antecedent_yes[k] else -1, :: 1 if rules.consequent_yes[k] else -1]
+        square = np.zeros((2, 2)) if None in sides else naive.contingency(other, *sides, 0.6)[:, ::-1]
         assert (rule.support, rule.held) == (square[1].sum(), square[1, 1])
 
 
 def test_rules_are_a_sequence(rules):
     n = len(rules)
-    assert [str(rule) for rule in rules] == [str(rules[k]) for k in range(n)]
     assert rules[-1] == rules[n - 1] == list(rules)[-1]
     assert isinstance(rules[0], Rule)
     assert rules[0] in rules
@@ -98,7 +107,6 @@ def test_rules_are_a_sequence(rules):
         (rules[2:7], range(2, 7)),
         (rules[::-1], range(n - 1, -1, -1)),
         (rules[[4, 1]], [4, 1]),
-        (rules[np.array([0, 0])], [0, 0]),
         (rules[rules.kind == "exclusion"], np.flatnonzero(rules.kind == "exclusion")),
         (rules[:0], []),
     ):
@@ -107,22 +115,20 @@ def test_rules_are_a_sequence(rules):
     for place in (n, -n - 1):
         with pytest.raises(IndexError, match=f"There are {n} rules, and none at place {place}"):
             rules[place]
-    best = rules.strongest(5)
-    assert len(best) == 5
-    assert (np.diff(best.strength) <= 0).all()
-    assert best.strength[0] == np.nanmax(rules.strength)
-    assert len(rules.strongest()) == n
+    assert [str(rule) for rule in rules.strongest(5)] == rules[:5].sentences()
+    milk = rules.about("milk")
+    assert 0 < len(milk) < n
+    assert all("milk" in (rule.antecedent, rule.consequent) for rule in milk)
+    with pytest.raises(UnknownIdError, match=r"no item 'mlik'. Did you mean 'milk'"):
+        rules.about("mlik")
 
 
 def test_totals_are_those_of_all_cases(rules):
-    some = rules[rules.support > 0]
     totals = rules.totals()
-    assert totals["rules"] == len(rules)
     assert totals["pairs"] == sum(rule.support for rule in rules)
     assert totals["confidence"] == pytest.approx(sum(rule.held for rule in rules) / totals["pairs"])
-    assert totals["base_rate"] == pytest.approx(np.average(some.base_rate, weights=some.support))
+    assert totals["base_rate"] == pytest.approx(np.average(rules.base_rate, weights=rules.support))
     assert totals["lift"] == pytest.approx(totals["confidence"] / totals["base_rate"])
-    assert all(np.isnan(rules[:0].totals()[name]) for name in ("confidence", "base_rate", "lift"))
 
 
 @pytest.mark.parametrize("backend", ["pandas", "polars", "pyarrow"])
@@ -131,98 +137,71 @@ def test_frames(rules, backend):
     frame = rules.to_frame(backend)
     assert type(frame).__module__.startswith(backend)
     columns = frame.to_pydict() if backend == "pyarrow" else {name: frame[name].to_list() for name in frame.columns}
-    assert columns["antecedents"] == [rule.antecedent for rule in rules]
     assert columns["held"] == [rule.held for rule in rules]
-    np.testing.assert_allclose(columns["lift"], rules.lift)
-    assert "probability" not in columns
+    for rule, left, right in zip(rules, columns["antecedents"], columns["consequents"], strict=True):
+        assert (left, right) == (
+            ("not " if rule.kind == "coverage" else "") + rule.antecedent,
+            ("not " if rule.kind == "exclusion" else "") + rule.consequent,
+        )
 
 
 def test_words(rules):
-    milk = Rule(kind="implication", antecedent="milk", consequent="backbone", support=31, held=31, base_rate=0.83)
-    assert str(milk) == "milk ⇒ backbone (held for 31 of 31; of all, 83%)"
-    unmet = Rule(kind="exclusion", antecedent="a\x1b", consequent="not b", support=0, held=0, base_rate=float("nan"))
-    assert str(unmet) == "a\\x1b ⇒ not b (not met)"
+    facts = {"antecedent": "Terminator 2", "consequent": "The Terminator", "support": 125, "held": 112}
+    films = Rule(kind="implication", **facts, base_rate=0.7, p_adjusted=2e-5, rated=True)
+    assert str(films) == "Who likes Terminator 2 likes The Terminator: 112 of 125; of everybody 70%."
+    assert films.reasons == "the model: implication; the data: p = 2e-05"
+    assert str(Rule(kind="coverage", **facts, base_rate=0.7)).startswith("Who says no to Terminator 2 says yes to ")
+    unmet = Rule(kind="exclusion", antecedent="a\x1b", consequent="b", support=0, held=0, base_rate=float("nan"))
+    assert str(unmet) == "Who says yes to a\\x1b says no to b: not met."
     assert np.isnan(unmet.confidence)
-    assert f"{rules.strongest(1)[0]}\n" in repr(rules)
-    lines = str(rules[:4]).splitlines()
-    assert len(lines) == 5
-    assert all(
-        rule.antecedent in line and rule.consequent in line for rule, line in zip(rules, lines[1:], strict=False)
-    )
+    assert f"{rules[0]}\n" in repr(rules)
+    assert str(rules[:4]).splitlines() == rules[:4].sentences()
+
+
+def test_what_was_held_out_is_said_of_twenty_cases(zoo, model):
+    often = zoo.subset(np.ones(len(zoo), dtype=bool))
+    rules = model.rules()
+    said = rules.sentences(rules.on(often))
+    met = rules.on(often).support >= 20
+    assert met.any()
+    assert not met.all()
+    assert ["; held out " in sentence for sentence in said] == met.tolist()
+
+
+def test_ratings_say_what_a_like_is():
+    rng = np.random.default_rng(0)
+    taste = rng.normal(size=(300, 1)) * rng.choice([-1, 1], 8)
+    stars = np.clip(np.rint(3.2 + taste + 0.5 * rng.normal(size=(300, 8))), 1, 5)
+    model = KolmogorovModel(3, random_state=0).fit(Observations.from_dense(stars, maximum=5))
+    rules = model.rules()
+    assert len(rules)
+    assert str(rules[0]).startswith("Who likes ")
+    assert "to like is at least 4" in repr(rules)
+    assert set(rules.to_frame()["like_at_least"]) == {4.0}
+    assert "to like is at least 5" in repr(model.rules(likes=1.0)) or not len(model.rules(likes=1.0))
+    # Ratings on another scale are the same ratings.
+    again = rules.on(Observations.from_dense(stars, maximum=10))
+    assert again.held.tolist() == rules.held.tolist()
 
 
 def test_rules_keep_no_data(rules):
-    assert len(pickle.dumps(rules)) < 40_000 + 110 * len(rules)
     again = pickle.loads(pickle.dumps(rules))
+    assert len(pickle.dumps(rules)) < 40_000 + 110 * len(rules)
     assert list(again) == list(rules)
 
 
-def test_draws_give_rules_with_the_share_that_holds_them(drawn, split):
-    relations = drawn.relations()
-    assert isinstance(relations, Relations)
-    rules = relations.rules(supported=False, min_probability=0.3, min_support=0, max_rules=None)
-    assert isinstance(rules, Rules)
-    for rule, j, i in zip(rules, rules.antecedent, rules.consequent, strict=True):
-        share = naive.inside_share(drawn.posterior_.psi, j, i, 0.5)
-        assert rule.probability == pytest.approx(share)
-        assert share >= 0.3
-    assert (np.diff(rules.probability) <= 0).all()
-    check_by_hand(rules, split[0], 1.0)
-    counted = rules.on(split[1])
-    np.testing.assert_array_equal(counted.probability, rules.probability)
-    check_by_hand(counted, split[1], 1.0)
-    assert next(iter(rules.to_frame("pandas").columns)) == "probability"
-    assert str(rules).startswith("probability")
-    assert "(probability" in str(rules[0])
-    assert ">=" not in str(rules)
-    milk = relations.rules(supported=False, min_probability=0.0, item="milk", max_rules=2)
-    assert len(milk) == 2
-    assert all("milk" in f"{rule.antecedent} {rule.consequent}" for rule in milk)
-    every = relations.rules(supported=False, min_probability=0.0, min_support=0, max_rules=None)
-    limited = relations.rules(supported=False, min_probability=0.0, min_support=3, min_confidence=0.8, min_lift=1.1)
-    assert 0 < len(limited) < len(every)
-    assert all(rule.support >= 3 and rule.confidence >= 0.8 and rule.lift >= 1.1 for rule in limited)
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"min_probability": 2}, "'min_probability' must be a number from 0 to 1 or None, got 2"),
-        ({"likes": True}, "on the probability scale, or None, got True|above 0 and at most 1"),
-        ({"item": "wings"}, "no item 'wings'"),
-        ({"max_rules": 0}, "'max_rules' must be an integer >= 1 or None, got 0"),
-        ({"observations": [[1, 0]]}, "Rules are counted on Observations, got list"),
-    ],
-)
-def test_wrong_requests_to_draws_are_told(drawn, options, words):
-    with pytest.raises(UnknownIdError if "item" in options else (ParameterError, DataError), match=words):
-        drawn.relations().rules(**options)
-
-
-def test_probabilities_of_what_is_not_there_are_told(drawn):
-    relations = drawn.relations()
-    with pytest.raises(UnknownIdError, match="no item 'wings'"):
-        relations.probability("milk", "wings")
-    with pytest.raises(ParameterError, match="'kind' must be one of"):
-        relations.probability("milk", "eggs", "causation")
-
-
-def test_rules_are_counted_on_something(rules):
+def test_wrong_requests_are_told(model, rules, zoo):
     with pytest.raises(DataError, match="Rules are counted on Observations, got NoneType"):
         rules.on(None)
-    nothing = Observations.from_arrays([1], [2], [1.0]).subset(np.array([False]))
+    with pytest.raises(DataError, match="associations takes Observations, got list"):
+        associations([[1, 0]])
     with pytest.raises(DataError, match="nothing to count rules on"):
-        rules.on(nothing)
-
-
-def test_ratings_on_another_scale_are_the_same_ratings():
-    stars = Observations.from_arrays(list("aabbcc"), list("xyxyxy"), [5, 4, 1, 2, 5, 5], maximum=5)
-    model = KolmogorovModel(2, random_state=0).fit(stars)
-    rules = model.relations(trivial=True).rules(kinds=KINDS, supported=False, min_support=0)
-    wide = Observations.from_arrays(list("aabbcc"), list("xyxyxy"), [5, 4, 1, 2, 5, 5], maximum=10)
-    again = rules.on(wide)
-    np.testing.assert_array_equal(again.support, rules.support)
-    np.testing.assert_array_equal(again.held, rules.held)
+        rules.on(zoo.subset(np.zeros(len(zoo), dtype=bool)))
+    for function in (model.rules, lambda **options: associations(zoo, **options)):
+        with pytest.raises(ParameterError, match="'max_antecedents' must be an integer >= 1 and <= 3"):
+            function(max_antecedents=4)
+        with pytest.raises(ParameterError, match="on the probability scale"):
+            function(likes=True)
 
 
 def test_a_model_of_liking_is_one_of_yes_and_no():
@@ -233,8 +212,40 @@ def test_a_model_of_liking_is_one_of_yes_and_no():
     assert liking.fitted_.training.is_binary
     np.testing.assert_array_equal(liking.fitted_.training.values.reshape(60, 8), stars >= 4)
     assert liking.fitted_.n_events == 3
-    rules = liking.relations().rules(supported=False)
-    assert all(">=" not in name for name in rules.names()[0])
     assert liking.liking() is liking
     with pytest.raises(ParameterError, match="likes"):
         model.liking(2.0)
+
+
+def only_yes(rng, n_users=200):
+    bought = rng.random((n_users, 8)) < 0.3
+    bought[:, 1] |= bought[:, 0] & (rng.random(n_users) < 0.9)
+    users, items = np.nonzero(bought)
+    names = np.array([f"p{i}" for i in range(8)])
+    return Observations.from_arrays(users, names[items], np.ones(len(users)), minimum=0, maximum=1), bought
+
+
+def test_a_blank_is_a_no_where_only_yes_is_recorded():
+    table, bought = only_yes(np.random.default_rng(0))
+    rules = associations(table)
+    assert rules.names()[0][0], rules.names()[1][0] == ("p0", "p1")
+    assert "where a blank is a no" in repr(rules)
+    np.testing.assert_array_equal(rules.on(table).support, rules.support)
+    # Of other people, all blanks are noes; of the same, but for what they said yes to in training.
+    other, theirs = only_yes(np.random.default_rng(1), 80)
+    fresh = Observations.from_arrays(
+        other.user_rows() + 1000, other.items.ids[other.item_rows()], np.ones(len(other)), minimum=0, maximum=1
+    )
+    counted = rules.on(fresh)
+    met = theirs[:, 0]
+    assert (counted.support[0], counted.held[0]) == (met.sum(), theirs[met, 1].sum())
+    assert counted.base_rate[0] == pytest.approx(theirs[theirs.any(axis=1), 1].mean())
+    kept = np.random.default_rng(2).random(len(table)) < 0.8
+    train, test = table.subset(kept), table.subset(~kept)
+    rules = associations(train)
+    early, late = np.zeros((2, *bought.shape), dtype=bool)
+    early[train.user_rows(), train.item_rows()] = True
+    late[test.user_rows(), test.item_rows()] = True
+    counted = rules.on(test)
+    for j, i, support, held in zip(rules.antecedent, rules.consequent, counted.support, counted.held, strict=True):
+        assert (support, held) == ((late[:, j] & ~early[:, i]).sum(), (late[:, j] & late[:, i]).sum())

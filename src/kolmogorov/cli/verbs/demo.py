@@ -58,7 +58,7 @@ def command(seed: int) -> None:
     }
     out.print(table("The 6 learned events", columns))
     out.print("\nWhat follows from a yes, by the training votes:")
-    for rule in model.relations().rules(train, item=_TREATY, max_rules=3):
+    for rule in model.rules().about(_TREATY)[:3]:
         out.print(f"  {rule}")
     out.print("\nWhy Austria votes for a ban of nuclear weapons:")
     out.print(str(model.explain("Austria", _TREATY)))

@@ -261,7 +261,7 @@ function rulesSection() {
     const about = item === null ? "" : ` about ${clipped(ITEMS.names[item], 60)}`;
     return [
       soft(
-        `${whole(fits.length)} rules${about} that the training data support beyond how readily people say yes, among ${whole(RULES.looked)} pairs.${SUMMARY.binary ? "" : ` To like is ${SUMMARY.likes} or more.`}`,
+        `${whole(fits.length)} rules${about} that the model states and the training data confirm, beyond how readily people say yes, among ${whole(RULES.looked)} pairs.${SUMMARY.binary ? "" : ` To like is ${SUMMARY.likes} or more.`}`,
       ),
       el("ol", { class: "rules" }, fits.slice(0, item === null ? 20 : 40).map(ruleSentence)),
     ];
