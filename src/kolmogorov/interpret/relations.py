@@ -318,20 +318,6 @@ class Order:
         graph.add_edges_from(self.covers.tolist())
         return graph
 
-    def to_graphviz_source(self, max_names: int = 4) -> str:
-        """Return the Hasse diagram in the DOT language, the weakest statements on top; of a class so many are named."""
-        lines = ["digraph implications {", "  rankdir=BT;", '  node [shape=box, fontname="sans-serif"];']
-        for number in range(len(self)):
-            names = self.names(number)
-            # Line ends in a title would break the label.
-            named = [" ".join(name.replace("\\", "\\\\").replace('"', '\\"').split()) for name in names[:max_names]]
-            if len(names) > max_names:
-                named.append(f"and {len(names) - max_names} more")
-            label = "\\n".join(named)
-            lines.append(f'  c{number} [label="{label}"];')
-        lines += [f"  c{lower} -> c{upper};" for lower, upper in self.covers.tolist()]
-        return "\n".join([*lines, "}"]) + "\n"
-
 
 def _level_of(fitted: Fitted, likes: float) -> float:
     """Return what an item must be in an event to happen there: one half, or what rounds to a rating that is a like."""

@@ -222,8 +222,10 @@ class Rules(Sequence[Rule]):
 
         It is the lower 95% bound (Wilson's) of the confidence less the base rate; nan where nothing was seen.
         """
+        rate, count, z = self.confidence, self.support, _ONE_SIDED
         with np.errstate(invalid="ignore", divide="ignore"):
-            return lower_bound(self.confidence, self.support) - self.base_rate
+            spread = z * np.sqrt(rate * (1 - rate) / count + z * z / (4.0 * count * count))
+            return (rate + z * z / (2.0 * count) - spread) / (1 + z * z / count) - self.base_rate
 
     def __len__(self) -> int:
         return len(self.consequent)
@@ -342,14 +344,6 @@ def joined(parts: Sequence[Rules]) -> Rules:
 def _columns(rules: Rules) -> dict[str, NDArray[Any]]:
     values = {field.name: getattr(rules, field.name) for field in fields(rules)}
     return {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
-
-
-def lower_bound(rate: Floats, count: Rows) -> Floats:
-    """Return Wilson's one-sided 95% lower bound of a rate."""
-    z = _ONE_SIDED
-    spread = z * np.sqrt(rate * (1 - rate) / count + z * z / (4.0 * count * count))
-    bound: Floats = (rate + z * z / (2.0 * count) - spread) / (1 + z * z / count)
-    return bound
 
 
 def basis_of(antecedents: Sequence[Sequence[int]], consequents: Sequence[int], confidence: Floats) -> Rows:
