@@ -207,8 +207,6 @@ class Interpretation(Reading):
         >>> rules = km.KolmogorovModel(5, random_state=0).fit(km.datasets.load("zoo")).rules()
         >>> print(rules[0])
         Who says yes to fins says yes to aquatic: 17 of 17; of everybody 36%.
-        >>> rules[0].kind
-        'implication'
         """
         return self.relations(likes=likes).rules(observations, max_antecedents=max_antecedents)
 
