@@ -8,7 +8,7 @@ one by one, of a large table those of some users and of some items, whose column
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -77,6 +77,11 @@ class CompletedTable:
         users = (self.left * self.user_weights[:, None]).T @ self.left
         items = (self.right * self.item_weights[:, None]).T @ self.right
         return float((users * items).sum())
+
+    @property
+    def spread(self) -> float:
+        """How far cells lie from what their item gets on average: the root of the weighted mean square."""
+        return float(np.sqrt(replace(self, left=self.left - self.user_weights @ self.left).square))
 
 
 def completion(factors: Factors, dealer: Threads, rank: int = RANK) -> tuple[Floats, Floats]:

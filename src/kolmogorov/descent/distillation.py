@@ -190,6 +190,9 @@ _MORE_SWEEPS = 3
 MOST_EVENTS, _FIRST, _BETWEEN = 16, 8, (6, 5, 3)
 #: How well every event must be found again where their number is left open.
 RETURNING = {"box": 0.9, "binary": 0.85}
+#: The largest distance from the completed table, as a share of how far it is from items' means, of a model that is
+#: taken because its events return: two bits return on MovieLens 100K, and predict worse than biases (1.07 stars, 0.94).
+_FARTHEST = 0.7
 
 
 def distilled(
@@ -226,9 +229,13 @@ def distilled(
                 found.append(returning(theta, apart, counts, halved=True))
             return np.asarray(np.median(found[1:] or found, axis=0))
 
+        def worst(size: int) -> float:
+            run = descended(target, size)
+            far = run.history[-1].rmse > _FARTHEST * target.spread
+            return -1.0 if far else float(found_again(run.state.theta).min())
+
         if n_events is None and halves:
-            least = RETURNING[problem.item_solver.family]
-            n_events = largest(lambda size: found_again(descended(target, size).state.theta).min(), least, most)
+            n_events = largest(worst, RETURNING[problem.item_solver.family], most)
         run = descended(target, n_events or min(_FIRST, most), search)
         stability = found_again(run.state.theta)
     theta, psi, seen = run.state.theta.copy(), run.state.psi, counts > 0
