@@ -73,7 +73,7 @@ def events(fitted: Fitted, named: bool = True) -> list[dict[str, Any]]:
         {
             "name": event.name if named else f"event {event.number}",
             "share": round(event.share, 5),
-            "stability": getattr(event, "stability", None),
+            "stability": event.stability if isfinite(event.stability) else None,
             "items": list(event.rows),
             "attributes": [{"words": one.words} for one in told[event.number]],
         }
