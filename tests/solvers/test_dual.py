@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 import naive
 from helpers.strategies import binary_problems, toy_problems
 from kolmogorov import BayesianKolmogorovModel, KolmogorovModel
+from kolmogorov.errors import DataError
 from kolmogorov.solvers import bqp, names, resolve
 from kolmogorov.solvers.bqp import BinaryQP, Status
 from kolmogorov.solvers.dual import dual_gradient, dual_value, shifted
@@ -176,6 +177,36 @@ def test_newton_is_exact_with_a_fifth_of_the_decompositions(size):
         newton += second.n_evd
     assert 1e-4 < np.mean(norms) < 1e-2
     assert plain >= 5 * newton
+
+
+@pytest.mark.parametrize("name", DUAL)
+def test_methods_go_on_from_duals_nearby(name):
+    problems = toy_problems(12, 6)
+    grams, moments = np.array([p.gram for p in problems]), np.array([p.moment for p in problems])
+    before = bqp.solve_many(grams, moments, solver=name)
+    cold = bqp.solve_many(1.02 * grams, moments, solver=name)
+    warm = bqp.solve_many(1.02 * grams, moments, solver=name, start=[solution.dual for solution in before])
+    assert sum(s.n_evd for s in warm) < 0.8 * sum(s.n_evd for s in cold)
+    for one, other in zip(warm, cold, strict=True):
+        np.testing.assert_allclose(one.dual, other.dual, atol=0.02)
+        assert one.gradient_norm < 2.0 * other.gradient_norm + 1e-6
+    with pytest.raises(DataError, match="dual points, rows of 13"):
+        bqp.solve_many(grams, moments, solver=name, start=np.zeros((6, 14)))
+
+
+def test_sweeps_go_on_from_the_duals_of_the_last_one(zoo, tmp_path):
+    def fit(warm, **changes):
+        solver = resolve("binary", "newton", warm=warm)
+        return KolmogorovModel.as_in_paper(4, item_solver=solver, max_iter=6, random_state=0, **changes).fit(zoo)
+
+    warm, cold = fit(True), fit(False)
+    assert warm.history_[-1].rmse == pytest.approx(cold.history_[-1].rmse, rel=0.02)
+    path = tmp_path / "fit"
+    with pytest.raises(ZeroDivisionError):
+        fit(True, checkpoint=path, callback=lambda sweep: 1 / (3 - sweep.sweep))
+    for same in (fit(True, n_jobs=2), fit(True, checkpoint=path)):
+        np.testing.assert_array_equal(same.theta_, warm.theta_)
+        np.testing.assert_array_equal(same.psi_, warm.psi_)
 
 
 def test_the_sdr_bound_is_the_limit_of_the_regularised_ones():

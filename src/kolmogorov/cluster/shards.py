@@ -164,6 +164,7 @@ class SpreadState:
     psi: Floats
     centre: Floats
     total: Floats
+    duals: Floats
 
 
 class ShardedEngine(Engine):
@@ -179,14 +180,14 @@ class ShardedEngine(Engine):
         blocks = [self._dask.hold((state.theta[part].copy(), None)) for part in parts]
         # Summed up shard by shard, as after a sweep.
         total: Floats = sum(state.theta[part][self.seen_users[part]].sum(axis=0) for part in parts)
-        return SpreadState(blocks, state.psi, state.centre, total)
+        return SpreadState(blocks, state.psi, state.centre, total, state.duals)
 
     def collect(self, state: SpreadState) -> State:
         """Bring all thetas here, a shard at a time."""
         theta = np.empty((self.shape[0], state.centre.size))
         for block, (first, last, _) in zip(state.blocks, self._shards, strict=True):
             (theta[first:last],) = self._dask.gather([self._dask.submit(getitem, block, 0)])
-        return State(theta, state.psi, state.centre)
+        return State(theta, state.psi, state.centre, duals=state.duals)
 
     def _sums(self) -> Floats:
         sums: Floats = sum(of_shards(self._dask, self._shards, "sums"))
@@ -203,11 +204,11 @@ class ShardedEngine(Engine):
         ]
         first, *others = dask.gather([dask.submit(getitem, block, 1) for block in blocks])
         totals: UserTotals = sum(others, start=first)
-        return SpreadState(blocks, psi, step.centre, totals.total), totals
+        return SpreadState(blocks, psi, step.centre, totals.total, state.duals), totals
 
     def _items(self, state: SpreadState, step: HalfStep) -> Floats:
         """Sum up normal equations block by block of items, and solve each block where its sum is."""
-        psi, dask = state.psi, self._dask
+        psi, dask, duals, step = state.psi, self._dask, step.duals, replace(step, duals=None)
         n_items, size = psi.shape
         window = min(_WINDOW * max(1, sum(dask.client.nthreads().values())), _LARGEST_WINDOW)
         fitting = dask.block_memory // (window * 8 * size * (size + 1))
@@ -222,9 +223,12 @@ class ShardedEngine(Engine):
                 dask.submit(normal_equations, shard, block, first, last, replace(step, ridge=0.0) if k else step)
                 for k, ((_, _, shard), block) in enumerate(zip(self._shards, state.blocks, strict=True))
             ]
-            here = replace(step, offset=first)
+            here = replace(step, offset=first, duals=None if duals is None else duals[first:last])
             solved.append(dask.submit(solved_items, self._summed(sums), _packed(psi[first:last]), here))
-        return np.concatenate([_unpacked(block, size) for block in dask.gather(solved)])
+        found = dask.gather(solved)
+        if duals is not None:
+            duals[:] = np.concatenate([ended for _, ended in found])
+        return np.concatenate([_unpacked(block, size) for block, _ in found])
 
     def _summed(self, parts: list[Any]) -> Any:
         """Add up in a tree that depends on the number of parts alone, neighbours first: they share a worker."""
@@ -271,8 +275,8 @@ def added(a: Equations, b: Equations) -> Equations:
     return a[0] + b[0], a[1] + b[1]
 
 
-def solved_items(equations: Equations, start: NDArray[Any], step: HalfStep) -> NDArray[Any]:
-    """Solve a block of items."""
+def solved_items(equations: Equations, start: NDArray[Any], step: HalfStep) -> tuple[NDArray[Any], Floats | None]:
+    """Solve a block of items; return psi, and where the solver's dual points ended."""
     with one_blas_thread():
         gram, moment = map(np.array, equations)
         psi = _unpacked(start, step.centre.size)
@@ -281,4 +285,5 @@ def solved_items(equations: Equations, start: NDArray[Any], step: HalfStep) -> N
             return gram[first:last], moment[first:last]
 
         seeds = step.seeds(len(psi))
-        return _packed(solved_rows(step.solver, rows, psi, seeds, Threads(1), keeping=step.keep_better)[0])
+        how: dict[str, Any] = {"keeping": step.keep_better, "duals": None if step.duals is None else step.duals.copy()}
+        return _packed(solved_rows(step.solver, rows, psi, seeds, Threads(1), **how)[0]), how["duals"]

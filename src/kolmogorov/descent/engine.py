@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable
-from dataclasses import astuple, dataclass, replace
+from dataclasses import astuple, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +53,8 @@ class HalfStep:
     unobserved: float = 0.0
     keep_better: bool = True
     offset: int = 0
+    #: Where a solver that goes on from dual points starts, and which become where it ends.
+    duals: Floats | None = None
 
     def run(self, view: View, factors: Floats, current: Floats, dealer: Threads) -> tuple[Floats, Floats]:
         """Solve every row given the other side's factors; return new rows and their values.
@@ -69,7 +71,8 @@ class HalfStep:
         if crowded and isinstance(self.solver, ActiveSet) and not self.unobserved and self.keep_better:
             return self._run_compiled(self.solver, view, partners, current, dealer)
         seeds = self.seeds(len(current))
-        return solved_rows(self.solver, equations, current, seeds, dealer, view.indptr, keeping=self.keep_better)
+        how: dict[str, Any] = {"keeping": self.keep_better, "duals": self.duals}
+        return solved_rows(self.solver, equations, current, seeds, dealer, view.indptr, **how)
 
     def _run_compiled(
         self, solver: ActiveSet, view: View, partners: Partners, current: Floats, dealer: Threads
@@ -102,6 +105,7 @@ def solved_rows(
     indptr: NDArray[np.int64] | None = None,
     *,
     keeping: bool = True,
+    duals: Floats | None = None,
 ) -> tuple[Floats, Floats]:
     """Solve rows whose Gram matrices and moments `equations` makes share by share; return them and their values.
 
@@ -113,7 +117,7 @@ def solved_rows(
     def share(first: int, last: int) -> None:
         rows = slice(first, last)
         gram, moment = equations(first, last)
-        result[rows] = solver.solve(gram, moment, start[rows], seeds[rows])
+        result[rows] = solver.solve(gram, moment, (start if duals is None else duals)[rows], seeds[rows])
         if keeping:
             keep_better(gram, moment, start[rows], result[rows], values[rows])
         else:
@@ -171,12 +175,13 @@ class State:
     """The factors between two sweeps. Arrays are never changed in place.
 
     Supports are kept as floats because the normal equations multiply them. The centre is what theta was shrunk to when
-    it was last updated.
+    it was last updated. `duals` are where a solver of items that goes on from dual points ended; empty for others.
     """
 
     theta: Floats
     psi: Floats
     centre: Floats
+    duals: Floats = field(default_factory=lambda: np.empty((0, 0)), kw_only=True)
 
 
 class Engine:
@@ -207,7 +212,10 @@ class Engine:
     def start(self, rng: np.random.Generator, n_events: int) -> Any:
         """Draw theta uniformly on the simplex; psi follows from it in the first half-step."""
         theta = rng.dirichlet(np.ones(n_events), size=self.shape[0])
-        return self.spread(State(theta, np.zeros((self.shape[1], n_events)), np.full(n_events, 1.0 / n_events)))
+        state = State(theta, np.zeros((self.shape[1], n_events)), np.full(n_events, 1.0 / n_events))
+        if self.problem.item_solver.warm:
+            state = replace(state, duals=np.full((self.shape[1], n_events + 1), np.nan))
+        return self.spread(state)
 
     def sweep(self, state: Any, index: int, seed: int) -> tuple[Any, Sweep]:
         """Update the centre, every psi_i and every theta_u once; `index` counts from 1."""
@@ -217,7 +225,8 @@ class Engine:
         if problem.prior == "mean":
             centre = total / int(self.seen_users.sum())
         middle, rest = np.full_like(centre, self.item_centre), (self.unobserved, problem.keep_better)
-        items = HalfStep(problem.item_solver, problem.item_reg, middle, seed, index, ITEM_SIDE, *rest)
+        duals = state.duals.copy() if state.duals.size else None
+        items = HalfStep(problem.item_solver, problem.item_reg, middle, seed, index, ITEM_SIDE, *rest, duals=duals)
         users = HalfStep(problem.user_solver, problem.user_reg, centre, seed, index, USER_SIDE, *rest)
         began = time.perf_counter()
         psi = self._items(state, items)
@@ -229,6 +238,8 @@ class Engine:
         error = max(totals.value + pull - ridge + self._squares, 0.0)
         ones = problem.item_reg * self._distance(psi, centre.size) if problem.item_reg else 0.0
         rmse = float(np.sqrt(error / self._count))
+        if duals is not None:
+            new = replace(new, duals=duals)
         return new, Sweep(index, error + ridge + ones, rmse, ended - between, between - began)
 
     # --- where it is --------------------------------------------------------------------------------------------------
@@ -259,7 +270,8 @@ class Engine:
     def _users(self, state: Any, psi: Any, step: HalfStep) -> tuple[Any, UserTotals]:
         """Return the state with new psis and thetas, and what the objective needs to know of the users."""
         theta, values = step.run(self.table.rows, psi, state.theta, self._dealer)
-        return State(theta, psi, step.centre), UserTotals.of(theta, values, step.centre, self.seen_users)
+        new = State(theta, psi, step.centre)
+        return new, UserTotals.of(theta, values, step.centre, self.seen_users)
 
     def _distance(self, psi: Any, n_events: int) -> float:
         """Return the sum of the squared distances of psi from what its ridge draws to."""
@@ -364,7 +376,13 @@ class Search:
         return 0.0 <= before - now < self.tol * before or now == 0.0
 
 
-_STATE = {"theta": "f8 users events", "psi": "f8 items events", "centre": "f8 events", "history": "f8 * 5"}
+_STATE = {
+    "theta": "f8 users events",
+    "psi": "f8 items events",
+    "centre": "f8 events",
+    "duals": "f8 * *",
+    "history": "f8 * 5",
+}
 #: A file holds no best descent before the first has ended.
 _SCHEMA: Schema = {
     "place": "i8 2",
@@ -413,7 +431,7 @@ class _Checkpoint:
             return seed, init, self._run("current", arrays), best
 
     def _run(self, name: str, arrays: dict[str, NDArray[Any]]) -> Run:
-        theta, psi, centre, history = (arrays[f"{name}_{part}"] for part in _STATE)
+        theta, psi, centre, duals, history = (arrays[f"{name}_{part}"] for part in _STATE)
         if (len(theta), len(psi), centre.size) != self._sizes:
             raise InvariantError("its sizes are not those of the table")
         check_simplex("theta", theta)
@@ -421,4 +439,6 @@ class _Checkpoint:
         check_between("psi", psi, 0.0, 1.0)
         if self._binary:
             check_among("psi", psi)
-        return Run(State(theta, psi, centre), history_of(history))
+        if duals.size and duals.shape != (len(psi), centre.size + 1):
+            raise InvariantError("its dual points are not those of the items")
+        return Run(State(theta, psi, centre, duals=duals), history_of(history))

@@ -75,6 +75,7 @@ _DESCENT: dict[str, Any] = {
     "armijo": 0.3,
     "initial_dual": 1.0,
     "screened": True,
+    "warm": False,
 }
 
 

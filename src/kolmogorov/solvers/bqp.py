@@ -26,6 +26,7 @@ from kolmogorov._support.threads import one_blas_thread
 from kolmogorov._support.typing import Floats
 from kolmogorov.errors import DataError, FileFormatError
 from kolmogorov.solvers.contract import Known, RowSolver
+from kolmogorov.solvers.dual import DualSolver
 from kolmogorov.solvers.registry import resolve
 from kolmogorov.solvers.stopping import interruptible
 
@@ -173,8 +174,8 @@ def solve(
         Zero by default; not given with a problem, which has its own.
     solver : str or solver object
         `kolmogorov.solvers.names("binary")` lists them; `docs/solvers.md` says which when.
-    start : array-like of shape (D,), optional
-        A point for the solvers that start from one.
+    start : array-like of shape (D,) or (D + 1,), optional
+        A point for the solvers that start from one; for methods on the dual the `dual` of an earlier solution.
     random_state : int, Generator or None
     **options
         Of the solver.
@@ -207,7 +208,8 @@ def solve_many(
     ----------
     S : array-like of shape (D, D) or (n, D, D)
         One matrix for all problems, or one for each.
-    v, start : array-like of shape (n, D)
+    v : array-like of shape (n, D)
+    start : array-like of shape (n, D) or (n, D + 1), optional
     solver, random_state, **options
         As for `solve`, the same for all problems.
 
@@ -238,8 +240,12 @@ def _solutions(
     method = resolve("binary", solver, **{**_THOROUGH, **options} if solver == "auto" else options)
     method.check_size(size)
     points = np.zeros((n, size)) if start is None else _numbers(start, "start", 2).copy()
-    if points.shape != (n, size) or not ((points == 0.0) | (points == 1.0)).all():
-        raise DataError(f"'start' must hold only 0 and 1, a row of {size} for each of {n} problem(s).")
+    duals = isinstance(method, DualSolver) and points.shape == (n, size + 1)
+    if not duals and (points.shape != (n, size) or not ((points == 0.0) | (points == 1.0)).all()):
+        raise DataError(
+            f"'start' must hold only 0 and 1, a row of {size} for each of {n} problem(s); a method on the dual also "
+            f"takes dual points, rows of {size + 1}."
+        )
     seeds = row_seeds(base_seed(random_state), 0, 0, np.zeros(n, dtype=np.int64))
 
     def work() -> tuple[Floats, Known, float]:

@@ -22,7 +22,7 @@ UNLIMITED = {"simplex": "pairwise", "binary": "local_search", "box": "coordinate
 _RULES: dict[str, must.Requirement] = {
     **dict.fromkeys(("n_starts", "n_draws", "max_iter"), must.integer(1, must.MOST_ROUNDS)),
     **dict.fromkeys(("gamma", "step", "a"), must.POSITIVE),
-    **dict.fromkeys(("trace", "screened", "initial_step", "reorthogonalised"), must.BOOLEAN),
+    **dict.fromkeys(("trace", "warm", "screened", "initial_step", "reorthogonalised"), must.BOOLEAN),
     "tol": must.real(0.0),
     "max_nodes": must.integer(1),
     "exact_up_to": must.integer(0, 30),
@@ -45,6 +45,8 @@ class RowSolver(ABC):
     name: str
     family: str = "binary"
     max_variables: ClassVar[int | None] = None
+    #: Whether it goes on from dual points (see `dual.DualSolver`).
+    warm: bool = False
     cost: ClassVar[int] = 100_000
 
     def __post_init__(self) -> None:

@@ -102,12 +102,18 @@ def certify_duals(gram, moment, gamma, duals, bounds, norms):
 
 @dataclass(frozen=True)
 class DualSolver(RowSolver):
-    """A method that minimises h from u_0, all of whose entries are `initial_dual`, and then rounds."""
+    """A method that minimises h, and then rounds.
+
+    It starts from u_0, all of whose entries are `initial_dual`, or where `start` has a column more than there are
+    variables from that dual point, which is written over by the one reached; NaN stands for u_0. Where `warm`, sweeps
+    of a fit go on from the dual points of the last sweep, which are nearly right: the paper starts anew every time.
+    """
 
     gamma: float = 100.0
     n_draws: int = 100
     tol: float = 1e-4
     max_iter: int = 1_000
+    warm: bool = True
 
     initial_dual = 0.0
     trace = False
@@ -122,7 +128,9 @@ class DualSolver(RowSolver):
         n, size = moment.shape
         length = self.max_iter + 1 if self.trace else 0
         iterations, n_evd, n_lanczos, converged = np.zeros((4, n), dtype=np.int64)
-        phases, dual = np.zeros((n, 4), dtype=np.int64), np.full((n, size + 1), self.initial_dual)
+        phases = np.zeros((n, 4), dtype=np.int64)
+        dual = start if start.shape[1] > size else np.full((n, size + 1), np.nan)
+        dual[np.isnan(dual)] = self.initial_dual
         traces = np.empty((n, length)), np.empty((n, length, size + 1))
         out = Results(np.zeros((n, size)), iterations, n_evd, n_lanczos, converged, phases, dual, *traces)
         self._minimise(gram, moment, seeds, out)
