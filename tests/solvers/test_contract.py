@@ -126,7 +126,7 @@ def test_rows_are_solved_alike_in_any_batch(solver, family):
 
 def test_it_is_named_limited_and_made_again_from_its_options(solver):
     """A solver is stored with a model by name and options, and sent to workers."""
-    assert resolve(solver.family, solver.name, **solver.options()) == solver
+    assert resolve(solver.family, solver.name, **vars(solver)) == solver
     assert pickle.loads(pickle.dumps(solver)) == solver
     other = "simplex" if solver.family == "binary" else "binary"
     with pytest.raises(ParameterError, match=f"A {other} solver is needed, got the {solver.family} solver"):
@@ -234,7 +234,7 @@ def test_what_is_no_solver_is_named(zoo, solver, error, words):
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
-        ("newtn", {}, "Did you mean 'newton'"),
+        ("newtn", {}, "No binary solver 'newtn'.*Did you mean 'newton'"),
         ("gd", {"gama": 1}, "no option 'gama'.*Did you mean 'gamma'"),
         ("gd", {"gamma": -1}, "Solver 'gd': 'gamma' must be a finite number > 0, got -1"),
         ("gd", {"n_draws": 10**9}, "'n_draws' must be an integer >= 1 and <= 1000000"),

@@ -31,9 +31,8 @@ from kolmogorov.descent.engine import Engine, Run, Search, State, Sweep, solved_
 from kolmogorov.descent.fitted import Fitted
 from kolmogorov.descent.placing import LearnedRows, best_pull
 from kolmogorov.descent.problem import EXTRA_RATINGS, ITEM_SIDE, USER_SIDE, Problem
-from kolmogorov.solvers import RowSolver, resolve
+from kolmogorov.solvers import RowSolver, resolve, usual
 from kolmogorov.solvers.flips import EXACT_LIMIT
-from kolmogorov.solvers.registry import usual
 
 if TYPE_CHECKING:
     from kolmogorov.descent.completion import Many

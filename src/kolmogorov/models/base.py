@@ -660,7 +660,7 @@ def seed_for(model: Recommender, table: Observations) -> int:
 def _plain(value: Any) -> Any:
     """Turn a parameter into JSON: a solver becomes its name and options; one from elsewhere stays there."""
     if isinstance(value, RowSolver):
-        options = {name: _plain(option) for name, option in value.options().items()}
+        options = {name: _plain(option) for name, option in vars(value).items()}
         return {"family": value.family, "solver": value.name, "options": options}
     if hasattr(value, "solve"):
         return "auto"

@@ -59,8 +59,7 @@ from kolmogorov.models.learning import (
     why_ratings,
 )
 from kolmogorov.models.tables import table_of
-from kolmogorov.solvers import RowSolver, resolve
-from kolmogorov.solvers.registry import usual
+from kolmogorov.solvers import RowSolver, resolve, usual
 
 #: lambda_u of the paper's Table V on MovieLens 100K, by the number of events.
 _USER_REG = {4: 10.0, 8: 30.0, 16: 40.0, 24: 60.0}

@@ -11,7 +11,10 @@ Examples
 from __future__ import annotations
 
 import os
+import threading
 import time
+from collections.abc import Callable
+from concurrent.futures import Future, wait
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -25,10 +28,9 @@ from kolmogorov._support.seeds import base_seed, row_seeds
 from kolmogorov._support.threads import one_blas_thread
 from kolmogorov._support.typing import Floats
 from kolmogorov.errors import DataError, FileFormatError
-from kolmogorov.solvers.contract import Known, RowSolver
+from kolmogorov.solvers import resolve
+from kolmogorov.solvers.contract import Known, RowSolver, solving
 from kolmogorov.solvers.dual import DualSolver
-from kolmogorov.solvers.registry import resolve
-from kolmogorov.solvers.stopping import interruptible
 
 __all__ = ["BinaryQP", "Solution", "Status", "from_dimod", "read", "solve", "solve_many"]
 
@@ -73,13 +75,8 @@ class BinaryQP:
                 f"With {moment.size} variable(s) numbers up to {limit:.3g} can be computed with. Divide gram, moment "
                 "and offset by a common factor: the best point stays the same."
             )
-        apart = np.abs(gram - gram.T)
-        if apart.max() > 1e-9 * largest:
-            i, j = np.unravel_index(int(apart.argmax()), apart.shape)
-            raise DataError(
-                f"'gram' must be symmetric, but entry ({i}, {j}) is {gram[i, j]:g} and ({j}, {i}) is {gram[j, i]:g}. "
-                "Pass (S + S.T) / 2, which has the same values."
-            )
+        if np.abs(gram - gram.T).max() > 1e-9 * largest:
+            raise DataError("'gram' must be symmetric. Pass (S + S.T) / 2, which has the same values.")
         vars(self).update(gram=(gram + gram.T) / 2, moment=moment, offset=offset)
 
     @property
@@ -119,6 +116,8 @@ class Solution:
         Norm of the dual's gradient at the end, from a full EVD that is not counted.
     phases : dict or None
         Iterations of the enhanced gradient descent in its phases I-A, I-B, II-A, II-B.
+    dual : ndarray of shape (D + 1,) or None
+        The dual point at the end, from which a similar problem may `start`.
     trace, dual_trace : ndarray or None
         With the option ``trace=True``: the dual value and the dual point at the start and after every iteration.
     """
@@ -142,16 +141,13 @@ def _numbers(values: Any, name: str, ndim: int) -> Floats:
     """Return an array as float64, or say what is wrong with it."""
     if max(getattr(values, "shape", ()), default=0) > _MOST_VARIABLES:  # before a sparse matrix becomes dense
         raise DataError(f"A problem may have at most {_MOST_VARIABLES:,} variables: its matrix is dense.")
-    if hasattr(values, "toarray"):
-        values = values.toarray()
+    values = values.toarray() if hasattr(values, "toarray") else values
     try:
-        real = not np.iscomplexobj(values)
-        array = np.ascontiguousarray(values, dtype=np.float64).reshape(np.shape(values)) if real else None
+        array = None if np.iscomplexobj(values) else np.array(values, dtype=np.float64, order="C", ndmin=ndim)
     except (TypeError, ValueError, OverflowError):
         array = None
-    if array is None or array.ndim != ndim or not np.isfinite(array).all():
-        found = "" if array is None or array.ndim == ndim else f", got one of {array.ndim}"
-        raise DataError(f"'{name}' must be an array of finite real numbers with {ndim} dimension(s){found}.")
+    if array is None or array.ndim != ndim or np.ndim(values) != ndim or not np.isfinite(array).all():
+        raise DataError(f"'{name}' must be an array of finite real numbers with {ndim} dimension(s).")
     return array
 
 
@@ -232,14 +228,12 @@ def solve_many(
     return _solutions(problems, solver, options, start, random_state) if problems else []
 
 
-def _solutions(
-    problems: list[BinaryQP], solver: Any, options: dict[str, Any], start: Any, random_state: Any
-) -> list[Solution]:
+def _solutions(problems: list[BinaryQP], solver: Any, options: Any, start: Any, random_state: Any) -> list[Solution]:
     """Solve problems of one size; bounds are computed when the clock has stopped."""
     n, size = len(problems), problems[0].size
     method = resolve("binary", solver, **{**_THOROUGH, **options} if solver == "auto" else options)
     method.check_size(size)
-    points = np.zeros((n, size)) if start is None else _numbers(start, "start", 2).copy()
+    points = np.zeros((n, size)) if start is None else _numbers(start, "start", 2)
     duals = isinstance(method, DualSolver) and points.shape == (n, size + 1)
     if not duals and (points.shape != (n, size) or not ((points == 0.0) | (points == 1.0)).all()):
         raise DataError(
@@ -256,11 +250,38 @@ def _solutions(
         seconds = time.perf_counter() - began
         return x, method._judged(gram, moment, known), seconds
 
-    # Here and not in the thread that works: threadpoolctl obeys the thread alone that asked first.
     with one_blas_thread():
-        x, known, seconds = interruptible(work)
+        x, known, seconds = _interruptible(work)
     rows = [{name: column[k] for name, column in known.items()} for k in range(n)]
     return [_solution(*one, seconds / n) for one in zip(problems, x, rows, strict=True)]
+
+
+def _interruptible(work: Callable[[], Any]) -> Any:
+    """Return what `work` returns; Ctrl-C ends the wait for it, and the work soon after.
+
+    Compiled loops keep control until they return, and Python handles signals in the main thread between two of its own
+    instructions. So another thread works, and looks at a cell that is set here.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return work()
+    cell, answer = np.zeros(1, dtype=np.int64), Future[Any]()
+
+    def run() -> None:
+        solving.cell = cell
+        try:
+            answer.set_result(work())
+        except BaseException as error:  # Handed to whoever waits.
+            answer.set_exception(error)
+
+    threading.Thread(target=run, name="kolmogorov-solve", daemon=True).start()
+    try:
+        while not answer.done():
+            wait([answer], 0.2)  # again and again: some platforms deliver Ctrl-C only between two waits
+        return answer.result()
+    except BaseException:
+        cell[0] = 1
+        wait([answer], 0.3)  # for it to wind up; then its thread is left behind
+        raise
 
 
 def _solution(problem: BinaryQP, x: Floats, known: Known, seconds: float) -> Solution:
@@ -285,23 +306,21 @@ def read(path: str | os.PathLike[str]) -> BinaryQP:
         lines = Path(path).read_text(encoding="ascii").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise FileFormatError(f"{path} cannot be read: {error}.") from None
-    rows = [(number, text.split()) for number, text in enumerate(lines, start=1) if text.strip()]
-    line, fields = rows[0] if rows else (1, [])
-    wanted = f"two integers, of 1 to {_MOST_VARIABLES:,} variables and of the {len(rows) - 1} entries that follow"
     try:
-        size, entries = map(int, fields)
-        if not 1 <= size <= _MOST_VARIABLES or entries != len(rows) - 1:
+        number, wanted = 1, f"the numbers of variables, 1 to {_MOST_VARIABLES:,}, and of the entries that follow"
+        size, entries = map(int, lines[0].split())
+        if not 1 <= size <= _MOST_VARIABLES or entries != sum(map(bool, map(str.strip, lines[1:]))):
             raise ValueError
-        matrix, seen = np.zeros((size, size)), set()
-        wanted = f"'i j q' with i and j from 1 to {size}, no pair twice, and q finite"
-        for line, fields in rows[1:]:  # noqa: B007 (an error names it)
-            i, j, q = int(fields[0]), int(fields[1]), float(" ".join(fields[2:]))
-            if not (1 <= i <= size and 1 <= j <= size and np.isfinite(q)) or (i, j) in seen:
-                raise ValueError
-            seen |= {(i, j), (j, i)}
-            matrix[i - 1, j - 1] = matrix[j - 1, i - 1] = q
+        matrix, seen, wanted = np.zeros((size, size)), set(), f"'i j q', i and j from 1 to {size}, no pair twice"
+        for number, line in enumerate(lines[1:], start=2):  # noqa: B007 (an error names it)
+            if line.strip():
+                i, j, q = (kind(field) for kind, field in zip((int, int, float), line.split(), strict=True))
+                if not (1 <= i <= size and 1 <= j <= size and np.isfinite(q)) or (i, j) in seen:
+                    raise ValueError
+                seen |= {(i, j), (j, i)}
+                matrix[i - 1, j - 1] = matrix[j - 1, i - 1] = q
     except (ValueError, IndexError):
-        raise FileFormatError(f"{path}, line {line}: expected {wanted}; got {' '.join(fields)!r}.") from None
+        raise FileFormatError(f"{path}, line {number}: expected {wanted}.") from None
     return BinaryQP(matrix, np.zeros(size))
 
 
@@ -317,11 +336,7 @@ def from_dimod(bqm: Any) -> BinaryQP:
     >>> problem.value([1, 0])
     -0.5
     """
-    dimod = require("dimod", extra="qubo", purpose="from_dimod")
-    if not isinstance(bqm, dimod.BinaryQuadraticModel):
-        raise DataError(f"Expected a dimod.BinaryQuadraticModel, got {type(bqm).__name__}.")
-    if bqm.num_variables > _MOST_VARIABLES:
-        raise DataError(f"A problem may have at most {_MOST_VARIABLES:,} variables: its matrix is dense.")
+    require("dimod", extra="qubo", purpose="from_dimod")
     model = bqm.change_vartype("BINARY", inplace=False)
     linear, (rows, columns, biases), _ = model.to_numpy_vectors(list(model.variables))
     gram = np.zeros((len(linear), len(linear)))

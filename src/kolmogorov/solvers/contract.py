@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import threading
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kolmogorov._support import validation as must
 from kolmogorov._support.seeds import row_seeds
 from kolmogorov._support.typing import Floats, Seeds
-from kolmogorov.errors import SolverMismatchError
+from kolmogorov.errors import DataError, SolverMismatchError
 
 #: What is known of a batch beside its points: by the names of `Solution`, and `converged` and `proved` for its status,
 #: an entry for every row.
@@ -33,13 +36,23 @@ _RULES: dict[str, must.Requirement] = {
     "evd": must.one_of(("full", "lanczos")),
 }
 
+_NEVER = np.zeros(1, dtype=np.int64)
+#: Of the thread that solves one problem while another waits for it: `cell` is set when the user interrupts.
+solving = threading.local()
+
+
+def stop_cell() -> NDArray[np.int64]:
+    """Return the int64[1] that long kernels look at and end when it is set; in a fit, whose shares are short, never."""
+    cell: NDArray[np.int64] = getattr(solving, "cell", _NEVER)
+    return cell
+
 
 class RowSolver(ABC):
     """Solves a batch of small quadratic programs: minimise x^T gram x - 2 x^T moment over the set of its family.
 
-    A solver is a frozen dataclass whose fields are its options, so that it can be compared, printed, stored
-    with a model and made from its name. Subclasses implement `_solved` and declare their limits. `cost` is how many
-    observations of a row take as long as its problem, about: a method for bits takes a millisecond or more.
+    A solver is a frozen dataclass whose fields are its options, so that it can be compared, printed, stored with a
+    model and made from its name. `cost` is how many observations of a row take as long as its problem, about: a method
+    for bits takes a millisecond or more.
     """
 
     name: str
@@ -86,6 +99,26 @@ class RowSolver(ABC):
         """Return the cost of a problem of this size; shares of rows are cut by it."""
         return self.cost
 
-    def options(self) -> dict[str, Any]:
-        """Return the options as a dictionary from which `resolve` makes the same solver again."""
-        return dict(vars(self))
+
+@dataclass(frozen=True)
+class Given(RowSolver):
+    """A solver from elsewhere: any object with `solve(gram, moment, start, seeds)`, which returns points."""
+
+    solver: Any
+    family: str
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        """The name of the object, or of its class."""
+        return str(getattr(self.solver, "name", type(self.solver).__name__))
+
+    def _solved(self, gram: Floats, moment: Floats, start: Floats, seeds: Seeds) -> tuple[Floats, Known]:
+        x = np.array(self.solver.solve(gram, moment, start, seeds), dtype=np.float64)
+        if x.shape != start.shape:
+            raise DataError(f"Solver '{self.name}' must return points of shape {start.shape}, got {x.shape}.")
+        if self.family == "binary" and not ((x == 0.0) | (x == 1.0)).all():
+            raise DataError(f"Points of solver '{self.name}' must hold only 0 and 1.")
+        beside = np.abs(x.sum(axis=1) - 1.0).max() if self.family == "simplex" else 0.0
+        if not ((x >= 0.0) & (x <= 1.0)).all() or beside > 1e-9:
+            raise DataError(f"Points of solver '{self.name}' must lie in [0, 1], on the simplex with the sum 1.")
+        return x, {}

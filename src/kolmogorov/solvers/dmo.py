@@ -11,9 +11,8 @@ import numpy as np
 
 from kolmogorov._support.jit import kernel
 from kolmogorov._support.typing import Floats, Seeds
-from kolmogorov.solvers.contract import Known, RowSolver
+from kolmogorov.solvers.contract import Known, RowSolver, stop_cell
 from kolmogorov.solvers.rows import value
-from kolmogorov.solvers.stopping import stop_cell
 
 
 @kernel

@@ -16,7 +16,7 @@ import numpy as np
 
 from kolmogorov._support.jit import fill_normal, kernel
 from kolmogorov._support.typing import Floats, Seeds
-from kolmogorov.solvers.contract import Known
+from kolmogorov.solvers.contract import Known, stop_cell
 from kolmogorov.solvers.dual import (
     FARTHEST,
     HALVINGS,
@@ -30,7 +30,6 @@ from kolmogorov.solvers.dual import (
 )
 from kolmogorov.solvers.lanczos import ritz_pairs
 from kolmogorov.solvers.rounding import lift
-from kolmogorov.solvers.stopping import stop_cell
 
 # Columns of `phases`.
 I_A, I_B, II_A, II_B = 0, 1, 2, 3

@@ -13,6 +13,7 @@ import numpy as np
 
 from kolmogorov._support.jit import kernel
 from kolmogorov._support.typing import Floats, Seeds
+from kolmogorov.solvers.contract import stop_cell
 from kolmogorov.solvers.dual import (
     FARTHEST,
     HALVINGS,
@@ -25,7 +26,6 @@ from kolmogorov.solvers.dual import (
     shifted,
 )
 from kolmogorov.solvers.rounding import lift
-from kolmogorov.solvers.stopping import stop_cell
 
 # Stiffness, gamma times the size of A, above which the method comes to its problem by way of easier ones, and that of
 # the first of them. By judgement: from zero it copes with some thousands.

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from kolmogorov._support.typing import Floats, Seeds
+from kolmogorov.solvers.contract import stop_cell
 from kolmogorov.solvers.dual import FARTHEST, DualSolver, Results, dual_gradient, dual_value, round_dual, shifted
 from kolmogorov.solvers.rounding import lift
-from kolmogorov.solvers.stopping import stop_cell
 
 
 @dataclass(frozen=True)

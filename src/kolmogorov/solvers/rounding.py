@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from kolmogorov._support.jit import fill_normal, kernel
 from kolmogorov._support.seeds import base_seed, row_seeds
 from kolmogorov._support.typing import Floats
-from kolmogorov.solvers.stopping import stop_cell
+from kolmogorov.solvers.contract import stop_cell
 
 
 @kernel

@@ -9,9 +9,8 @@ import numpy as np
 
 from kolmogorov._support.optional import require
 from kolmogorov._support.typing import Floats, Seeds
-from kolmogorov.solvers.contract import Known, RowSolver
+from kolmogorov.solvers.contract import Known, RowSolver, stop_cell
 from kolmogorov.solvers.rounding import best_rounding, lift
-from kolmogorov.solvers.stopping import stop_cell
 
 
 @dataclass(frozen=True)
