@@ -75,7 +75,7 @@ def biases(train: Observations, test: Observations, seed: int) -> tuple[Any, Non
 def one_model(**options: Any) -> Method:
     def fitted(train: Observations, test: Observations, seed: int) -> tuple[Any, None]:
         model = km.KolmogorovModel(random_state=seed, n_jobs=1, **options).fit(train)
-        return train.scale.rating(model.predict(test)), None
+        return model.predict(test), None
 
     return fitted
 
@@ -84,7 +84,7 @@ def draws(**options: Any) -> Method:
     def fitted(train: Observations, test: Observations, seed: int) -> tuple[Any, float | None]:
         model = km.BayesianKolmogorovModel(random_state=seed, n_jobs=1, **options).fit(train)
         held = None if train.is_binary else inside(model, test, 0.9)
-        return train.scale.rating(model.predict(test)), held
+        return model.predict(test), held
 
     return fitted
 
@@ -434,7 +434,7 @@ def intervals() -> None:
     for level in LEVELS:
         table.add(level, inside(model, test, level))
     finish(table)
-    stars, predicted = test.scale.rating(test.values), test.scale.rating(model.predict(test))
+    stars, predicted = test.scale.rating(test.values), model.predict(test)
     low, high = model.predict_interval(test)
     some = np.random.default_rng(0).choice(len(test), 40, replace=False)
     some = some[np.argsort(predicted[some])]

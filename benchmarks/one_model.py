@@ -29,6 +29,7 @@ from kolmogorov.data.attributes import TableAttributes
 from kolmogorov.descent import completion
 from kolmogorov.descent.completion import CompletedTable
 from kolmogorov.descent.fitted import Factors
+from kolmogorov.descent.placing import view_of
 from kolmogorov.models.ids import at_entries
 
 Weights = Callable[[Any], Any]
@@ -178,8 +179,8 @@ def new_people(stars: km.Observations) -> None:
             "draws": km.BayesianKolmogorovModel(random_state=seed),
         }
         for name, model in models.items():
-            theta = model.fit(train).fold_in(known, side="users")
-            said = 5 * model.inverse_transform(theta)[asked.user_rows(), asked.item_rows()]
+            view = view_of(model.fit(train).fitted_, known, "users")
+            said = 5 * model._of_thetas(model._new_thetas(view))[asked.user_rows(), asked.item_rows()]
             rows.setdefault(name, []).append((model.fitted_.n_events, _error(said, asked)))
         guess = biases(_joined(train, known), asked, 0)[0]
         rows.setdefault("user and item biases", []).append((np.nan, _error(guess, asked)))

@@ -54,7 +54,7 @@ def use(model, folder):
         assert theta.shape[-2:] == (len(users), psi.shape[-1])
         assert psi.shape[-2] == len(items)
         check_table(model.fitted_.training)
-        said = model.predict(users[0], items)
+        said = model.predict(users[0], items, output="probability")
         assert ((said >= 0) & (said <= 1)).all()
     model.recommend(users[0], 3)
     model.save(folder / "again")

@@ -141,7 +141,7 @@ def test_attributes_place_who_has_no_ratings(shell, tmp_path):
 def test_predict(shell, zoo_files, drawn, tmp_path):
     ratings, path = zoo_files
     model, frame = km.load(path), pd.read_csv(ratings).head(30)
-    expected = pytest.approx(model.predict(frame["user"].tolist(), frame["item"].tolist()))
+    expected = pytest.approx(model.predict(frame["user"].tolist(), frame["item"].tolist(), output="probability"))
     frame.to_csv(tmp_path / "pairs.csv", index=False)
     frame.to_parquet(tmp_path / "pairs.parquet")
     km.pack(frame, tmp_path / "pairs")

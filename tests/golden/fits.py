@@ -44,8 +44,8 @@ def said(model, test):
     pairs = test.to_frame("pandas")[["user", "item"]].head(200)
     guest = {items[0]: model.scale_.maximum, items[1]: model.scale_.minimum}
     return {
-        "predict": model.predict(pairs["user"].tolist(), pairs["item"].tolist(), unknown="average"),
-        "predict users": model.predict(users[:20], items[3]),
+        "predict": model.predict(pairs["user"].tolist(), pairs["item"].tolist(), output="probability"),
+        "predict users": model.predict(users[:20], items[3], output="probability"),
         **columns(model.recommend(users[:3].tolist(), n=5)),
         "guest": columns(model.recommend(guest=guest, n=5)),
         "similar": columns(model.similar_items(items[2], n=5)),

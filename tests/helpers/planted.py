@@ -44,4 +44,4 @@ class Planted:
 def grid(model, users, items):
     """Return the predictions of all pairs of some users and items."""
     pairs = np.repeat(users, len(items)), np.tile(items, len(users))
-    return model.predict(*pairs, unknown="ignore").reshape(len(users), len(items))
+    return model.predict(*pairs, output="probability", unknown="ignore").reshape(len(users), len(items))

@@ -48,7 +48,7 @@ def test_new_items_are_placed_by_their_attributes(planted, cold, model):
     np.testing.assert_array_equal(before, after)
     with pytest.raises(km.errors.UnknownIdError):
         model.predict(1, 75, unknown="error")
-    assert 0.0 <= found.predict(1, 75, unknown="error") <= 1.0
+    assert 1.0 <= found.predict(1, 75, unknown="error") <= 5.0
 
 
 def test_fit_places_whom_only_the_frames_have(planted, cold, model):

@@ -56,7 +56,8 @@ def test_it_places_as_the_draws_do(planted, frames, draws, one):
     np.testing.assert_array_equal(grid(found, OLD_USERS, OLD_ITEMS), grid(one, OLD_USERS, OLD_ITEMS))
     rows = found.items_.encode(NEW_ITEMS)
     np.testing.assert_allclose(
-        found.predict([3] * 20, NEW_ITEMS), np.clip(found.psi_[rows] @ found.theta_[found.users_.encode([3])[0]], 0, 1)
+        found.predict([3] * 20, NEW_ITEMS, output="probability"),
+        np.clip(found.psi_[rows] @ found.theta_[found.users_.encode([3])[0]], 0, 1),
     )
 
 
@@ -79,9 +80,9 @@ def test_the_same_question_by_every_way_has_the_same_number(frames, draws, one, 
     early = copy(draws).update(**frames).as_model(5, psi=one.psi)
     np.testing.assert_array_equal(early.predict(users, items), said)
     np.testing.assert_array_equal(early.predict_distribution(users, items), found.predict_distribution(users, items))
-    listed = found.recommend(100, n=200, min_count=None).set_index("item")["probability"]
+    listed = found.recommend(100, n=200, min_count=None).set_index("item")["rating"]
     np.testing.assert_allclose(listed.loc[NAMES].to_numpy(), said[:20])
-    assert found.explain(100, 75).probability == said[5]
+    assert found.explain(100, 75).rating == pytest.approx(said[5])
 
 
 def test_new_items_are_listed_and_new_users_have_lists(frames, draws, one):
@@ -121,7 +122,7 @@ def check_explanations(model, new_user, new_item):
         why = model.explain(user, item)
         parts = why.attributes
         total = parts.base + sum(part.amount for part in parts.parts) + parts.rest
-        np.testing.assert_allclose(total, model.predict(user, item))
+        np.testing.assert_allclose(total, model.predict(user, item, output="probability"))
         sides = {part.side for part in parts.parts}
         assert sides == ({"users"} if user == new_user else set()) | ({"items"} if item == new_item else set())
         sizes = [abs(part.amount) for part in parts.parts]

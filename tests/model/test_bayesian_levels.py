@@ -56,8 +56,10 @@ def test_predictions_are_means_over_draws(models, tables, likelihood):
         draws = naive.chance_of_yes(draws)
         assert np.abs(draws.mean(axis=0)[rows] - averaged).max() > 0.01
     expected = np.clip(draws.mean(axis=0), 0.0, 1.0)[rows]
-    np.testing.assert_allclose(model.predict(table), expected, atol=1e-6)
-    np.testing.assert_allclose(model.predict(table, return_std=True)[1], draws.std(axis=0)[rows], atol=1e-4)
+    np.testing.assert_allclose(model.predict(table, output="probability"), expected, atol=1e-6)
+    np.testing.assert_allclose(
+        model.predict(table, output="probability", return_std=True)[1], draws.std(axis=0)[rows], atol=1e-4
+    )
     ids = table.users.ids
     whole = np.array([model.posterior_.of_users(np.array([row]))[0] for row in range(len(ids))])
     np.testing.assert_allclose(whole[rows], expected, atol=1e-6)

@@ -1,6 +1,6 @@
 """One model: what is read is what predicts, in whatever way it is asked and however it was learned."""
 
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import pandas as pd
@@ -66,22 +66,23 @@ any_levels = pytest.mark.parametrize("levels", LEVELS)
 
 
 def by_pairs(model, tmp_path):
-    return model.predict(*pairs_of(model))
+    return model.predict(*pairs_of(model), output="probability")
 
 
 def by_single_pairs(model, tmp_path):
-    return [model.predict(user, item) for user, item in zip(*(side.tolist() for side in pairs_of(model)), strict=True)]
+    probability = partial(model.predict, output="probability")
+    return [probability(user, item) for user, item in zip(*(side.tolist() for side in pairs_of(model)), strict=True)]
 
 
 def by_frame(model, tmp_path):
     users, items = pairs_of(model)
-    return model.predict(pd.DataFrame({"user": users, "item": items}))["prediction"].to_numpy()
+    return model.predict(pd.DataFrame({"user": users, "item": items}), output="probability")["prediction"].to_numpy()
 
 
 def by_observations(model, tmp_path):
     users, items = pairs_of(model)
     asked = km.Observations.from_arrays(users, items, np.arange(len(users)) % 2)
-    found = dict(zip(zip(*entries(asked), strict=True), model.predict(asked), strict=True))
+    found = dict(zip(zip(*entries(asked), strict=True), model.predict(asked, output="probability"), strict=True))
     return [found[pair] for pair in zip(users.tolist(), items.tolist(), strict=True)]
 
 
@@ -124,7 +125,7 @@ def by_a_file(model, tmp_path):
 def by_distributions(model, tmp_path):
     """The mean of the distribution, where it is inside the ratings."""
     whole, low, high = model.predict_distribution(*pairs_of(model)), *model.rating_values_[[0, -1]]
-    mean, said = whole @ model.rating_values_, model.predict(*pairs_of(model), output="rating")
+    mean, said = whole @ model.rating_values_, model.predict(*pairs_of(model))
     inside = (said >= low) & (said <= high)
     assert (np.abs(mean - np.clip(said, low, high)) < 1e-9).all()
     return np.where(inside, model.scale_.probability(mean), np.nan)
@@ -179,7 +180,7 @@ def test_the_unseen_are_the_population_and_an_average_item(levels, how):
     average = model.psi_[items].mean(axis=0)
     known = model.items_.ids[0]
     with pytest.warns(km.errors.UnknownIdWarning):
-        strangers = model.predict([999, 999, 100], [known, "nothing", "nothing"])
+        strangers = model.predict([999, 999, 100], [known, "nothing", "nothing"], output="probability")
     expected = [population @ model.psi_[0], population @ average, model.theta_[0] @ average]
     np.testing.assert_allclose(strangers, np.clip(expected, 0, 1), atol=SLACK)
 
@@ -218,12 +219,12 @@ def test_rows_without_ids_are_new_people(case):
     rows = strangers_of(table)
     theta = model.transform(rows)
     np.testing.assert_allclose(theta.sum(axis=1), 1.0, atol=1e-6)
-    expected = model.inverse_transform(theta)
+    expected = model.scale_.probability(model.inverse_transform(theta))
     if isinstance(model, km.KolmogorovModel):
         np.testing.assert_allclose(expected, np.clip(theta @ model.psi_.T, 0.0, 1.0), atol=SLACK)
-    found = model.predict(rows)
+    found = model.predict(rows, output="probability")
     np.testing.assert_allclose(found, expected, atol=SLACK)
-    np.testing.assert_allclose(model.predict(rows, output="rating"), model.scale_.rating(expected), atol=5 * SLACK)
+    np.testing.assert_allclose(model.predict(rows), model.scale_.rating(expected), atol=5 * SLACK)
 
     users, items = np.nonzero(~np.isnan(rows))
     ids, scale = model.items_.ids, {"minimum": table.scale.minimum, "maximum": table.scale.maximum}

@@ -112,7 +112,7 @@ def test_rows_sum_to_one_and_their_mean_is_what_is_predicted(fits, case):
     assert found.shape == (users.size, values.size)
     assert (found >= 0).all()
     np.testing.assert_allclose(found.sum(axis=1), 1.0, atol=1e-12)
-    said = np.clip(model.predict(users, items, output="rating"), values[0], values[-1])
+    said = np.clip(model.predict(users, items), values[0], values[-1])
     np.testing.assert_allclose(found @ values, said, atol=1e-9 * model.scale_.span)
     seen = np.unique(table.scale.rating(table.values).round(9))
     if case[0] == "smooth":
@@ -136,7 +136,10 @@ def test_the_spread_is_the_noise(fits, model):
         deviation = np.sqrt(fitted.fitted_.noise)[None]
         assert (fitted.fitted_.noise > 0).all()
     bare = naive.answer_shares(theta, psi, deviation, users, items, cuts)
-    expected = [naive.tilted(points, row, mean) for row, mean in zip(bare, fitted.predict(table), strict=True)]
+    expected = [
+        naive.tilted(points, row, mean)
+        for row, mean in zip(bare, fitted.predict(table, output="probability"), strict=True)
+    ]
     np.testing.assert_allclose(fitted.predict_distribution(table), expected, atol=1e-5)
 
 

@@ -98,7 +98,7 @@ def test_what_if_is_fold_in(visit, request, zoo, zoo_model, tmp_path, rng, kind)
             continue
         table = np.full((1, len(model.items_)), np.nan)
         table[0, rows] = model.scale_.rating(said)
-        assert np.abs(np.array(predicted) - model.predict(table)[0])[seen].max() < 1e-7
+        assert np.abs(np.array(predicted) - model.predict(table, output="probability")[0])[seen].max() < 1e-7
         guest = dict(zip(model.items_.ids[rows].tolist(), model.scale_.rating(said).tolist(), strict=True))
         found = model.recommend(guest=guest, n=len(seen), min_count=1)
         listed = dict(zip(model.items_.encode(found["item"]).tolist(), found["probability"], strict=True))

@@ -135,7 +135,7 @@ def test_the_model_of_the_page_is_the_model(zoo, rng, psi, learn_from):
         shown = psi_on(found, model.psi_.shape)
         assert np.array_equal(shown, model.psi_)
         theta = numbers(found["model"]["theta"], "<u2").reshape(model.theta_.shape) / 65535
-        expected = model.inverse_transform(model.theta_)
+        expected = model.scale_.probability(model.inverse_transform(model.theta_))
         assert np.clip(theta @ shown.T, 0, 1) == pytest.approx(expected, abs=5e-5)
         assert found["model"]["population"] == model.fitted_.population.tolist()
         assert found["model"]["gram"] == model.fitted_.user_pull.strength.tolist()
@@ -186,7 +186,10 @@ def test_numbers_of_rules_come_from_python(content, model, split):
 def test_the_example_is_where_the_model_differs_most_from_everybody(content, model, split):
     """It is chosen by what is predicted; what was said has no part in it."""
     found, test = content["example"], split[1]
-    apart = np.abs(model.predict(test) - (model.fitted_.population @ model.psi_.T.astype(float))[test.item_rows()])
+    apart = np.abs(
+        model.predict(test, output="probability")
+        - (model.fitted_.population @ model.psi_.T.astype(float))[test.item_rows()]
+    )
     counts = model.fitted_.user_counts[test.user_rows()], model.fitted_.item_counts[test.item_rows()]
     known = (counts[0] >= np.median(counts[0])) & (counts[1] >= np.median(counts[1]))
     best = np.flatnonzero(known & (apart >= apart[known].max() - 1e-6))

@@ -165,7 +165,7 @@ def test_one_model_is_learned_from_draws_of_a_gpu(table, cuda, monkeypatch, psi)
     again = KolmogorovModel(3, **options).fit(table)
     np.testing.assert_array_equal(model.theta_, again.theta_)
     said = (model.theta_[table.user_rows()] * model.psi_[table.item_rows()]).sum(axis=1)
-    np.testing.assert_allclose(model.set_params(execution=None).predict(table), said, atol=1e-12)
+    np.testing.assert_allclose(model.set_params(execution=None).predict(table, output="probability"), said, atol=1e-12)
 
 
 # --- starts -----------------------------------------------------------------------------------------------------------

@@ -77,7 +77,7 @@ from kolmogorov.solvers import RowSolver
 Auto = Literal["auto"]
 Output = Literal["probability", "rating"]
 Rank = Literal["auto", "probability", "lower"]
-OUTPUT: dict[str, Requirement] = {"output": one_of(("probability", "rating"))}
+OUTPUT: dict[str, Requirement] = {"output": one_of(("rating", "probability"))}
 _RECOMMEND: dict[str, Requirement] = {
     "n": integer(1),
     "min_count": integer(1) | NONE,
@@ -151,18 +151,16 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
 
     # --- predictions ----------------------------------------------------------------------------------------------
 
-    def predict(
-        self, users: Any, items: Any = None, *, output: Output = "probability", unknown: Unknown = "average"
-    ) -> Any:
-        """Return probabilities, or ratings.
+    def predict(self, users: Any, items: Any = None, *, output: Output = "rating", unknown: Unknown = "average") -> Any:
+        """Return ratings, or probabilities.
 
         Parameters
         ----------
         users, items : id, array-like of ids, or data frame
             Raw ids, aligned; a single id is combined with every one of the other side. Or, as the only argument, a
             data frame with a user and an item in each row, in columns with usual names such as user_id and movie.
-        output : {"probability", "rating"}
-            On the scale from 0 to 1, or in the units of the ratings.
+        output : {"rating", "probability"}
+            In the units of the data, or on the scale from 0 to 1.
         unknown : {"average", "ignore", "error"}
             What to do with ids that had no observations at `fit`: use the population and the average over items, with a
             warning of ids that the model has never heard of or ("ignore") without; or raise `UnknownIdError`.
@@ -605,7 +603,7 @@ class EventModel(Interpretation, TransformerMixin, Recommender):  # type: ignore
         return self._new_thetas(placing.view_of(self.fitted_, table_of(self, X, reset=False), "users"))
 
     def inverse_transform(self, theta: Any) -> Floats:
-        """Return the probabilities of all items for given thetas: an array of shape (n, n_items)."""
+        """Return ratings of all items for given thetas, in the units of the data: an array of shape (n, n_items)."""
         check_is_fitted(self)
         try:
             rows = np.asarray(theta, dtype=np.float64)
@@ -615,21 +613,25 @@ class EventModel(Interpretation, TransformerMixin, Recommender):  # type: ignore
             raise DataError("theta must hold finite numbers, got NaN or infinity.")
         if rows.ndim != 2 or rows.shape[1] != self._n_columns:
             raise DataError(f"theta must have shape (n, {self._n_columns}), got {rows.shape}.")
+        found: Floats = self.scale_.rating(self._of_thetas(rows))
+        return found
+
+    def _of_thetas(self, theta: Floats) -> Floats:
         with one_blas_thread():
-            found: Floats = self.fitted_.of_thetas(rows)
-            return found
+            found: Floats = self.fitted_.of_thetas(theta)
+        return found
 
     def score(self, X: Any, y: None = None) -> float:
-        """Return minus the RMSE on the probability scale, so that larger is better.
+        """Return minus the RMSE in the units of the data, so that larger is better.
 
         For Observations that of `evaluate`; for a table that of its observed entries after its rows were folded in.
         """
         check_is_fitted(self)
         if isinstance(X, Observations):
-            return -self.evaluate(X)["rmse"]
+            return -self.evaluate(X)["rmse_rating"]
         observations = table_of(self, X, reset=False)
         errors = self._completed(X)[observations.user_rows(), observations.item_rows()] - observations.values
-        return -float(np.sqrt(np.average(errors**2, weights=observations.weights)))
+        return -self.scale_.span * float(np.sqrt(np.average(errors**2, weights=observations.weights)))
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Return the names of the columns of `transform`: event0, event1, ..."""
@@ -639,7 +641,7 @@ class EventModel(Interpretation, TransformerMixin, Recommender):  # type: ignore
     # --- inside ---------------------------------------------------------------------------------------------------
 
     def _completed(self, X: Any) -> Floats:
-        return self.inverse_transform(self.transform(X))
+        return self._of_thetas(self._new_thetas(placing.view_of(self.fitted_, table_of(self, X, reset=False), "users")))
 
     def _on_draw(self, draw: SamplingProgress) -> bool:
         error = "" if draw.rmse is None else f"  held-out rmse {draw.rmse:.4f}"

@@ -235,11 +235,11 @@ class BayesianKolmogorovModel(EventModel):
         users: Any,
         items: Any = None,
         *,
-        output: Output = "probability",
+        output: Output = "rating",
         return_std: bool = False,
         unknown: Unknown = "average",
     ) -> Any:
-        """Return probabilities, or ratings: the mean over draws.
+        """Return ratings, or probabilities: the mean over draws.
 
         Parameters
         ----------

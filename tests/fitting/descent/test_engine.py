@@ -135,7 +135,7 @@ def test_the_papers_two_by_two_example():
         [[0.8, 0.4], [np.nan, 0.6]]
     )
     assert model.history_[-1].rmse < 1e-9
-    np.testing.assert_allclose(model.predict([0, 0, 1], [0, 1, 1]), [0.8, 0.4, 0.6], atol=1e-8)
+    np.testing.assert_allclose(model.predict([0, 0, 1], [0, 1, 1], output="probability"), [0.8, 0.4, 0.6], atol=1e-8)
 
 
 def test_movielens_test_error(data_directory):

@@ -49,10 +49,10 @@ def test_base_differences_and_rest_are_the_prediction(models, name):
     read = model._one_model
     for user, item in some(model):
         why = model.explain(user, item)
-        expected = model.predict(user, item)
+        expected = model.predict(user, item, output="probability")
         assert why.base + why.contributions.sum() + why.rest == pytest.approx(expected, abs=1e-12)
         assert why.probability == pytest.approx(expected, abs=1e-12)
-        assert why.rating == pytest.approx(model.predict(user, item, output="rating"), abs=1e-9)
+        assert why.rating == pytest.approx(model.predict(user, item), abs=1e-9)
         theta, psi = read.theta[model.users_.encode([user])[0]], read.psi[model.items_.encode([item])[0]]
         everybody = read.theta[read.user_seen].mean(axis=0)
         np.testing.assert_allclose(why.contributions, (theta - everybody) * psi, atol=1e-12)

@@ -82,7 +82,7 @@ def _called_right(model: KolmogorovModel, train: Observations, test: Observation
     """Return the shares of votes (0, 1/2 or 1) that the nearest to a prediction, and the most frequent, get right."""
     import numpy as np
 
-    told = np.round(2 * model.predict(test)).astype(int)
+    told = np.round(2 * model.predict(test, output="probability")).astype(int)
     counts = np.zeros((train.n_items, 3))
     np.add.at(counts, (train.item_rows(), np.round(2 * train.values).astype(int)), 1)
     truth = np.round(2 * test.values).astype(int)
