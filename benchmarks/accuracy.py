@@ -218,7 +218,6 @@ METHODS: dict[str, tuple[str | None, Method]] = {
     CHANCES: (None, one_model(psi="soft")),
     ONE_16: (None, one_model(n_events=16)),
     CHANCES_16: (None, one_model(n_events=16, psi="soft")),
-    "draws with two values": (None, draws(psi="binary")),
     "draws, one chain": (None, draws(n_chains=1)),
     DRAWS: (None, draws()),
 }

@@ -118,7 +118,7 @@ def same_sweep(cuda: Cuda, table: Observations, size: int, unobserved: float, le
     """
     with Threads(-1) as dealer:
         chain = chain_of(table, 1, size, unobserved, levels, dealer)
-        state = started([chain], chain.dealer)[0]
+        state = started(chain)
         for index in range(1, 6):
             state = chain.sweep(state, index, learning=True)
         theirs = chain.sweep(state, 6, learning=True)
@@ -182,7 +182,7 @@ def same_hidden(cuda: Cuda, ratings: Observations, size: int = 8) -> bool:
     plan = BayesianKolmogorovModel(size, likelihood="bernoulli")._plan(table)
     with Threads(-1) as dealer:
         chain = ChainSource(plan, table, pattern_features(table, 10), 1).chain(0, dealer)
-        state = started([chain], chain.dealer)[0]
+        state = started(chain)
         for index in range(1, 41):
             state = chain.sweep(state, index, learning=True)
         theirs = chain.sweep(state, 41, learning=True)

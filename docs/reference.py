@@ -8,7 +8,7 @@ import griffe
 RUN = frozenset(
     (
         "user_solver", "item_solver", "max_iter", "tol", "n_init", "random_state", "n_jobs", "execution", "callback",
-        "verbose", "keep_better", "checkpoint", "n_chains", "burn_in", "n_samples", "max_seconds", "copy",
+        "verbose", "keep_better", "checkpoint", "n_chains", "burn_in", "n_samples", "copy",
     )
 )  # fmt: skip
 

@@ -400,37 +400,9 @@ def value_distribution(theta, values, heavy, grid, centre, pull):
     return softmax(logs)
 
 
-def emission_distribution(theta, answers, times, emission, position, centre, pull):
-    """Probabilities of all vectors of an item's values, where answers come from events."""
-    logs = []
-    for codes in itertools.product(range(len(emission)), repeat=theta.shape[1]):
-        x = position[list(codes)]
-        logs.append(-0.5 * (x - centre) @ pull @ (x - centre))
-        for k, answer in enumerate(answers):
-            chance = sum(theta[k, d] * emission[code, answer] for d, code in enumerate(codes))
-            logs[-1] += times[k] * np.log(chance)
-    return softmax(logs)
-
-
 def chance_of_yes(said):
     """The chance that a rating with normal noise of variance 1 / (2 pi) around what is said lies above one half."""
     return stats.norm.sf(0.5, loc=said, scale=np.sqrt(1.0 / (2.0 * np.pi)))
-
-
-def emitted_theta(answers, items, codes, emission, theta, alpha, state, uniform, gamma):
-    """One user's theta given an event for each answer, from the same random numbers as the kernel takes."""
-    count = alpha.copy()
-    for item, answer in zip(items, answers, strict=True):
-        share = np.cumsum([theta[d] * emission[code, answer] for d, code in enumerate(codes[item])])
-        state, u = uniform(np.uint64(state))
-        count[min(int((share < u * share[-1]).sum()), len(share) - 1)] += 1.0
-    drawn = np.empty(len(theta))
-    for d in range(len(theta)):
-        state, drawn[d] = gamma(np.uint64(state), count[d])
-    total = 0.0
-    for part in drawn:
-        total += part
-    return drawn / total
 
 
 def answer_shares(theta, psi, deviation, users, items, cuts):

@@ -11,7 +11,7 @@ import pytest
 
 from kolmogorov._support.optional import installed
 from kolmogorov.cli.shell import INTERRUPTED, flags_of
-from kolmogorov.draws.sampler import Sampler
+from kolmogorov.draws.chain import Chain
 from kolmogorov.errors import ConvergenceWarning, UnknownIdWarning
 
 from .conftest import every_verb
@@ -126,7 +126,7 @@ READING = {
     ("data", "pack"): lambda bad, model: ("data", "pack", bad, "-o", bad.with_name("t.table"), "--maximum", 5),
 }
 WRONG_VALUES = {
-    ("fit",): ["--events 0", "--seed -1", "--jobs 0", "--test-size 2", "--max-seconds -1", "--maximum nan"],
+    ("fit",): ["--events 0", "--seed -1", "--jobs 0", "--test-size 2", "--maximum nan"],
     ("recommend",): ["bear --n 0", "nobody", "bear --min-count 0"],
     ("explain",): ["nobody milk", "bear nothing"],
     ("tune",): ["--folds 1", "--seed -1"],
@@ -137,7 +137,7 @@ OTHERS = {
     ("--bayes", "--set", "user_reg=3"): "--set user_reg: goes only with --point",
     ("--point", "--set", "n_chains=7"): "--set n_chains: goes only with --bayes",
     ("--bayes", "--learn-from", "draws"): "--learn-from: goes only with --point",
-    ("--psi", "soft", "--max-seconds", 2): "--max-seconds: goes only with --bayes",
+    ("--psi", "soft", "--bayes"): "--psi: goes only with --point",
     ("--set", "item_solver=magic"): "magic",
     ("--set", "max_iter=0"): "must be an integer",
     ("--set", "tool=3"): "no such parameter. Did you mean tol?",
@@ -244,15 +244,15 @@ def test_likes_outside_the_scale_are_refused(shell, zoo_files, tmp_path):
 
 @pytest.mark.parametrize(("count", "kept"), [(80, True), (3, False)])
 def test_what_there_is_at_an_interrupt_is_kept(shell, stars, tmp_path, monkeypatch, count, kept):
-    right, calls, path = Sampler._take, [], tmp_path / "m.km"
+    right, calls, path = Chain.sweep, [], tmp_path / "m.km"
 
-    def once(self, *given):
+    def once(self, *given, **options):
         calls.append(given)
         if len(calls) == count:
             raise KeyboardInterrupt
-        return right(self, *given)
+        return right(self, *given, **options)
 
-    monkeypatch.setattr(Sampler, "_take", once)
+    monkeypatch.setattr(Chain, "sweep", once)
     result = shell("fit", stars, "--point", "--events", 3, "--jobs", 1, "-o", path)
     assert result.exit_code == INTERRUPTED, result.output
     assert ("Model written to" in result.output) is kept

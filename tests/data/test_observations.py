@@ -464,7 +464,6 @@ def test_an_empty_table_cannot_be_divided_packed_or_tested_on(zoo, tmp_path):
     for use in (
         empty.split,
         lambda: empty.folds(2),
-        lambda: MODELS["bayesian"]().fit(zoo, test=empty),
         lambda: bayesian.diagnostics(empty),
         lambda: bayesian.evaluate(empty),
         lambda: pack(empty, tmp_path / "packed"),

@@ -8,7 +8,7 @@ from kolmogorov import BayesianKolmogorovModel, KolmogorovModel, Observations
 from kolmogorov.data.datasets import planted
 from kolmogorov.errors import DataError
 
-SMALL = {"psi": "binary", "n_chains": 2, "burn_in": 20, "n_samples": 6, "random_state": 0}
+SMALL = {"n_chains": 2, "burn_in": 20, "n_samples": 6, "random_state": 0}
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +41,7 @@ def test_intervals_hold_what_they_promise():
     values[rng.random(values.shape) < 0.5] = np.nan
     whole = Observations.from_dense(values)
     train, test = whole.split(test_size=0.2, random_state=0)
-    model = BayesianKolmogorovModel(6, psi="binary", n_chains=2, burn_in=60, n_samples=20, random_state=0).fit(train)
+    model = BayesianKolmogorovModel(6, n_chains=2, burn_in=60, n_samples=20, random_state=0).fit(train)
     assert 0.87 < model.evaluate(test)["coverage_90"] < 0.93
 
 

@@ -19,9 +19,7 @@ from kolmogorov.models.diagnostics import groups_of
 CHAINS = {"n_chains": 3, "burn_in": 15, "n_samples": 6, "random_state": 0}
 KINDS = {
     "values": {"likelihood": "gaussian"},
-    "two": {"psi": "binary", "likelihood": "gaussian"},
     "yes and no": {},
-    "two of yes and no": {"psi": "binary"},
 }
 
 

@@ -192,15 +192,14 @@ def test_the_unseen_are_the_population_and_an_average_item(levels, how):
 def drawn(kind):
     """Draws, of every likelihood."""
     table = ratings() if kind == "gaussian" else answers()
-    levels = {"psi": "binary"} if kind == "two" else {}
-    likelihood = "bernoulli" if kind in ("two", "chances") else kind
-    model = km.BayesianKolmogorovModel(3, likelihood=likelihood, **levels, **CHAINS, random_state=0)
+    likelihood = "bernoulli" if kind == "chances" else kind
+    model = km.BayesianKolmogorovModel(3, likelihood=likelihood, **CHAINS, random_state=0)
     return model.fit(table), table
 
 
 #: Models, and what makes them.
 ASKED = {f"{levels}, {how}": (learned, levels, how) for levels in LEVELS for how in LEARNED}
-ASKED |= {f"draws, {kind}": (drawn, kind) for kind in ("gaussian", "two", "chances")}
+ASKED |= {f"draws, {kind}": (drawn, kind) for kind in ("gaussian", "chances")}
 
 
 def strangers_of(table):

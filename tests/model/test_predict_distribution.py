@@ -85,7 +85,6 @@ MODELS = {
     "chances": lambda: km.KolmogorovModel(3, psi="soft", random_state=0),
     "ratings": lambda: km.KolmogorovModel(3, learn_from="ratings", user_reg=0.0, n_init=5, random_state=0),
     "draws": lambda: km.BayesianKolmogorovModel(3, **DRAWS),
-    "draws of two": lambda: km.BayesianKolmogorovModel(3, psi="binary", **DRAWS),
 }
 CASES = [("stars", model) for model in MODELS] + [("yes and no", "two"), ("yes and no", "draws"), ("smooth", "two")]
 

@@ -29,9 +29,9 @@ def model(split):
     return KolmogorovModel(5, random_state=0).fit(split[0])
 
 
-@pytest.fixture(scope="module", params=["binary", "auto"])
-def drawn(split, request):
-    options = {"psi": request.param, "burn_in": 30, "n_samples": 10, "n_chains": 2}
+@pytest.fixture(scope="module")
+def drawn(split):
+    options = {"burn_in": 30, "n_samples": 10, "n_chains": 2}
     return BayesianKolmogorovModel(5, random_state=0, **options).fit(split[0])
 
 
@@ -162,6 +162,13 @@ def test_draws_are_shown_as_one_model(drawn, zoo, split):
     assert found["quality"]["scores"][0]["rmse"] == pytest.approx(drawn.evaluate(split[1])["rmse"])
     assert "20 draws from 2 chains" in found["summary"]["draws"]
     assert f"{convergence_of(drawn.fitted_)}." in found["summary"]["draws"]
+
+
+def test_a_test_fits_no_more_chains_than_a_file_holds(split):
+    small = BayesianKolmogorovModel(2, n_chains=1, burn_in=2, n_samples=4, random_state=0).fit(split[0])
+    # As a file may say whose arrays hold four draws.
+    small.set_params(n_chains=1000, n_samples=10**6, burn_in=10**6)
+    assert gather(small, None, Options())["quality"]["scores"]
 
 
 def test_numbers_of_rules_come_from_python(content, model, split):

@@ -11,16 +11,16 @@ from kolmogorov import BayesianKolmogorovModel, KolmogorovModel, Observations
 from kolmogorov._support.seeds import generator
 from kolmogorov.data.datasets import planted
 from kolmogorov.descent.fitted import NOISE
-from kolmogorov.draws.chain import PRIORS, ChainSource
+from kolmogorov.draws.chain import PRIORS
 from kolmogorov.draws.priors import pattern_features, redrawn_noise_prior, scored
-from kolmogorov.draws.start import FactorChain, plain_start, settled, started
+from kolmogorov.draws.start import FactorChain, plain_start, started
 from kolmogorov.errors import ExecutionError, ParameterError
 from kolmogorov.gpu import draws as gpu
 from kolmogorov.gpu.cuda import Cuda
 from kolmogorov.gpu.draws import GpuChains
-from kolmogorov.gpu.start import FactorDrawing, gpu_chains
+from kolmogorov.gpu.start import FactorDrawing
 
-LEVELS, TWO, HIDDEN_LEVELS = np.arange(-5, 11) / 5.0, np.array([0.0, 1.0]), np.arange(-6, 11) / 4.0
+LEVELS, HIDDEN_LEVELS = np.arange(-5, 11) / 5.0, np.arange(-6, 11) / 4.0
 
 
 @pytest.fixture(scope="module")
@@ -44,13 +44,13 @@ def _chain(table, seed=5, **more):
 
 @pytest.mark.parametrize(
     ("weighted", "unobserved", "long", "levels"),
-    [(False, 0.0, 512, LEVELS), (True, 0.2, 6, LEVELS), (False, 0.0, 512, TWO)],
+    [(False, 0.0, 512, LEVELS), (True, 0.2, 6, LEVELS), (False, 0.0, 512, np.array([0.0, 1.0]))],
 )
 def test_a_sweep_draws_what_chains_on_threads_do(table, cuda, monkeypatch, weighted, unobserved, long, levels):
     monkeypatch.setattr(gpu, "LONG", long)
     table = _weighted(table) if weighted else table
     chains = [_chain(table, seed, unobserved=unobserved, levels=levels) for seed in (5, 6)]
-    states = [chain.sweep(started([chain], chain.dealer)[0], 1, learning=True) for chain in chains]
+    states = [chain.sweep(started(chain), 1, learning=True) for chain in chains]
     batch = GpuChains(cuda, chains, states)
     with cuda:
         batch.sweep(2, learning=False)
@@ -67,7 +67,7 @@ def test_priors_are_learned_as_by_each_chain(table, cuda, n_features, blocks, un
     features = replace(pattern_features(table, n_features), user_blocks=blocks, item_blocks=blocks)
     given = {"n_events": 4, "levels": LEVELS, "unobserved": unobserved, "features": features}
     chains = [chain_of(table, seed=seed, **given) for seed in (5, 6)]
-    states = [chain.sweep(started([chain], chain.dealer)[0], 1, learning=True) for chain in chains]
+    states = [chain.sweep(started(chain), 1, learning=True) for chain in chains]
     batch = GpuChains(cuda, chains, states)
     batch.sweep(2, learning=True)
     for chain, state, mine in zip(chains, states, states_of(batch, states), strict=True):
@@ -89,7 +89,7 @@ def test_priors_are_learned_as_by_each_chain(table, cuda, n_features, blocks, un
 
 def test_noise_is_drawn_given_what_is_left(table, cuda):
     chain = _chain(table, unobserved=0.2)
-    state = replace(started([chain], chain.dealer)[0], scale=1e6)
+    state = replace(started(chain), scale=1e6)
     # With so large a scale the gamma number alone is random, and equal for equal residuals; without one it is divided.
     found = []
     for scale in (1e6, 1e-6):
@@ -104,7 +104,7 @@ def test_noise_is_drawn_given_what_is_left(table, cuda):
 
 def test_noise_is_inverse_gamma(table, cuda):
     chains = [_chain(table, seed) for seed in range(40)]
-    state = started([chains[0]], chains[0].dealer)[0]
+    state = started(chains[0])
     batch = GpuChains(cuda, chains, [state] * len(chains))
     batch.draw_thetas(1)
     off = []
@@ -118,7 +118,7 @@ def test_noise_is_inverse_gamma(table, cuda):
 
 def test_what_is_kept_is_what_chains_on_threads_keep(table, cuda):
     chains = [_chain(table, seed) for seed in (5, 6)]
-    states = [started([chain], chain.dealer)[0] for chain in chains]
+    states = [started(chain) for chain in chains]
     batch = GpuChains(cuda, chains, states)
     for chain, state, mine in zip(chains, states_of(batch, states), batch.kept(), strict=True):
         yours = chain.sample(state)
@@ -138,9 +138,8 @@ SHORT = {
 }
 
 
-@pytest.mark.parametrize("psi", ["auto", "binary"])
-def test_a_fit_is_the_same_from_run_to_run_and_in_waves(table, cuda, monkeypatch, psi):
-    seen, options = [], {"psi": psi, "execution": cuda, **SHORT}
+def test_a_fit_is_the_same_from_run_to_run_and_in_waves(table, cuda, monkeypatch):
+    seen, options = [], {"execution": cuda, **SHORT}
     models = [planned(4, callback=seen.append, **options).fit(table), planned(4, **options).fit(table)]
     monkeypatch.setattr(Cuda, "budget", lambda self: 13_000)
     models.append(planned(4, **options).fit(table))
@@ -150,7 +149,6 @@ def test_a_fit_is_the_same_from_run_to_run_and_in_waves(table, cuda, monkeypatch
     assert [(draw.chain, draw.sweep) for draw in seen] == [(c, s) for s in range(1, 11) for c in range(3)]
     assert models[0].posterior_.n_chains == 3
     assert set(np.unique(models[0].posterior_.psi)) <= set(models[0].posterior_.levels.astype(np.float32))
-    assert (models[0].posterior_.levels.size == 2) is (psi == "binary")
 
 
 @pytest.mark.parametrize("psi", ["binary", "soft"])
@@ -218,21 +216,11 @@ def test_factors_settle_where_those_on_threads_do(cuda, hidden):
     drawing = FactorDrawing(GpuChains(cuda, chains, [plain_start(chain) for chain in chains]), hosts[1])
     said = [
         np.mean([(one.users @ one.items.T)[ids] for one in found], axis=0)
-        for found in (settled(hosts[0], chains[0].dealer), drawing.settled())
+        for found in ([host.settled() for host in hosts[0]], drawing.settled())
     ]
     assert np.corrcoef(*said)[0, 1] > 0.9
     spread = [np.abs(one - 0.5).mean() for one in said]
     assert spread[1] == pytest.approx(spread[0], rel=0.15)
-
-
-def test_two_levels_start_from_a_descent(table, cuda):
-    plan = replace(planned(4, psi="binary", likelihood="gaussian", n_features=2)._plan(table), n_chains=2)
-    batch = gpu_chains(cuda, ChainSource(plan, table, pattern_features(table, 2), 5), 0)
-    plain = [plain_start(chain) for chain in batch.chains]
-    for chain, mine in zip(batch.chains, states_of(batch, plain), strict=True):
-        (yours,) = started([chain], chain.dealer)
-        assert (mine.psi != yours.psi).mean() < 0.1
-        assert np.median(np.abs(mine.theta - yours.theta)) < 1e-3
 
 
 def test_more_events_than_a_block_has_room_for_are_refused(table, cuda):
@@ -251,7 +239,7 @@ def test_a_gpu_that_is_too_small_is_named(table, cuda, monkeypatch):
 def _answers(*, weighted):
     rng = np.random.default_rng(0)
     users, items = np.nonzero(rng.random((20, 15)) < 0.4)
-    weights = {"weights": rng.choice([1, 2, 40], size=len(users)).astype(float)} if weighted else {}
+    weights = {"weights": rng.choice([0.3, 1, 2.5, 40], size=len(users))} if weighted else {}
     return Observations.from_arrays(users, items, rng.integers(2, size=len(users)), maximum=1, minimum=0, **weights)
 
 
@@ -265,7 +253,7 @@ def test_a_sweep_of_hidden_ratings_draws_what_chains_on_threads_do(cuda, monkeyp
     monkeypatch.setattr(gpu, "LONG", long)
     table = _answers(weighted=weighted)
     chains = [_hidden(table, seed) for seed in (5, 6)]
-    states = [chain.sweep(started([chain], chain.dealer)[0], 1, learning=True) for chain in chains]
+    states = [chain.sweep(started(chain), 1, learning=True) for chain in chains]
     batch = GpuChains(cuda, chains, states)
     batch.sweep(2, learning=False)
     for k, (chain, state, mine) in enumerate(zip(chains, states, states_of(batch, states), strict=True)):
@@ -277,9 +265,3 @@ def test_a_sweep_of_hidden_ratings_draws_what_chains_on_threads_do(cuda, monkeyp
         np.testing.assert_allclose(mine.theta, yours.theta, atol=1e-4)
         np.testing.assert_allclose(mine.noise, NOISE, rtol=1e-6)
     assert set(batch.kept()[0].priors) == {"concentration"}
-
-
-def test_draws_that_a_gpu_does_not_make_are_refused(cuda):
-    model = planned(4, likelihood="bernoulli", psi="binary", execution=cuda, **SHORT)
-    with pytest.raises(ParameterError, match="none on a GPU. Leave 'execution' out"):
-        model.fit(_answers(weighted=False))

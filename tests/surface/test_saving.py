@@ -309,20 +309,6 @@ def test_a_hostile_checkpoint_is_refused(tmp_path, zoo, change):
         KolmogorovModel(3, learn_from="ratings", random_state=0, max_iter=6, checkpoint=path).fit(zoo)
 
 
-def test_two_levels_of_draws_are_the_papers(tmp_path, zoo):
-    path, options = tmp_path / "m.km", {"n_chains": 1, "burn_in": 2, "n_samples": 1, "random_state": 0}
-    BayesianKolmogorovModel(2, psi="binary", **options).fit(zoo).save(path)
-    assert load(path).psi == "binary"
-
-    def moved(meta, arrays):
-        arrays["psi"] = np.where(arrays["psi"] < 0.5, 0.2, 0.8).astype(arrays["psi"].dtype)
-        arrays["levels"] = np.array([0.2, 0.8])
-
-    path.write_bytes(forged(path.read_bytes(), moved))
-    with pytest.raises(FileFormatError, match="malformed"):
-        load(path)
-
-
 # --- files of other versions ------------------------------------------------------------------------------------
 
 

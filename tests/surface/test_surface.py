@@ -15,7 +15,7 @@ DRAWS = {"n_chains": 2, "burn_in": 10, "n_samples": 6, "random_state": 0}
 MAKERS = {
     "point": lambda: km.KolmogorovModel(4, random_state=0),
     "ratings, chances": lambda: km.KolmogorovModel(4, psi="soft", learn_from="ratings", user_reg=1.0, random_state=0),
-    "draws, yes/no": lambda: km.BayesianKolmogorovModel(4, psi="binary", **DRAWS),
+    "draws, yes/no": lambda: km.BayesianKolmogorovModel(4, **DRAWS),
     "draws, values": lambda: km.BayesianKolmogorovModel(4, likelihood="gaussian", **DRAWS),
 }
 

@@ -20,20 +20,14 @@ from kolmogorov.descent.problem import ITEM_SIDE, USER_SIDE
 from kolmogorov.draws.gibbs import draw_hidden
 from kolmogorov.draws.likelihood import entries, kind_of
 from kolmogorov.draws.plan import Plan, nearest, on_grid
-from kolmogorov.draws.priors import (
-    DirichletPrior,
-    Features,
-    PsiPrior,
-    ThetaPrior,
-    redrawn_noise,
-    redrawn_noise_prior,
-)
+from kolmogorov.draws.priors import Features, PsiPrior, ThetaPrior, redrawn_noise, redrawn_noise_prior
 from kolmogorov.solvers.rows import residual_squares
 
 #: Random streams of a chain beside those of its users and items: its start, its priors, and ratings that are hidden.
 START, PRIORS, HIDDEN = 2, 3, 5
-#: How often a sweep goes over an item's levels. By judgement.
-ROUNDS = 2
+#: How often a sweep goes over an item's levels, and theta's concentration before anything is known, which chains
+#: forget. By judgement.
+ROUNDS, CONCENTRATION = 2, 30.0
 #: What a draw of one level takes, in multiplications, the moves between a user's events, in observations, and the draw
 #: of a hidden rating, in multiplications; how rows are dealt to threads depends on it, no result does.
 _LEVEL_COST, _THETA_COST, _ANSWER_COST = 64, 400, 64
@@ -64,7 +58,7 @@ class ChainState:
     psi: Floats
     noise: Floats
     psi_prior: PsiPrior
-    theta_prior: ThetaPrior | DirichletPrior
+    theta_prior: ThetaPrior
     scale: float
     shape: float = 3.0
 
@@ -77,56 +71,78 @@ class Chain:
 
     #: Variances are InverseGamma(noise_shape, scale); the scale is Gamma(1, noise_rate), the rate in units of the data.
     noise_shape = 3.0
+    #: Where it is, once it has started.
+    state: ChainState
 
     def __init__(self, plan: Plan, table: Observations, features: Features, seed: int, dealer: Threads) -> None:
-        self.kind = kind_of(plan.likelihood, plan.levels, plan.unobserved)
-        self.n_events, self.levels = plan.n_events, plan.levels
-        self.unobserved = plan.unobserved
+        self.plan, self.kind = plan, kind_of(plan.likelihood, plan.levels, plan.unobserved)
+        self.n_events, self.levels, self.unobserved = plan.n_events, plan.levels, plan.unobserved
         self.observations, self.features, self.seed, self.dealer = table, features, seed, dealer
+        #: Set from outside where others failed or Ctrl-C came.
+        self.stopped = False
         self.noise_rate = 1.0 / (self.noise_shape * max(float(np.var(table.values)), 1e-4))
         rows = table.rows
         self.seen_users, self.seen_items = rows.counts > 0, table.columns.counts > 0
         self.mass = rows.counts.astype(np.float64)
         if rows.weights.size:
-            owners = rows.owners(0, len(self.mass))
-            self.mass = np.bincount(owners, weights=rows.weights, minlength=len(self.mass)).astype(np.float64)
+            self.mass = np.bincount(rows.owners(0, len(self.mass)), rows.weights, len(self.mass)).astype(np.float64)
         if self.unobserved:
             self.seen_users, self.seen_items = np.ones_like(self.seen_users), np.ones_like(self.seen_items)
             self.mass = self.mass + self.unobserved * (table.n_items - rows.counts)
+
+    def run(self, sweeps: range) -> list[Sample]:
+        """Go through some sweeps; return the models of those that the plan keeps."""
+        kept = []
+        for index in sweeps:
+            self.state = self.sweep(self.state, index, learning=self.plan.learns(index))
+            if self.plan.keeps(index):
+                kept.append(self.sample(self.state))
+        return kept
 
     def sweep(self, state: ChainState, index: int, *, learning: bool) -> ChainState:
         """Draw psis, thetas and what answers have of their own, each given the rest.
 
         While `learning`, the priors of theta and psi are drawn too.
         """
-        self.observations.rows.check_intact()
+        self.check()
         rng, kind, levels = generator(self.seed, PRIORS, index), self.kind, self.levels
-        rows, columns = self.observations.rows, self.observations.columns
-        if kind.hidden:
-            rows, columns = self.hidden_ratings(state, index)
+        rows, columns = self.hidden_ratings(state, index) if kind.hidden else self.views
         prior = (state.psi_prior.centre, state.psi_prior.precision)
         draw = kind.psis(columns, state.theta, state.noise, prior, ROUNDS)
         costs = (_LEVEL_COST * self.n_events, 2 * len(levels))
-        codes = self._drawn(draw, nearest(state.psi, levels), columns, index, ITEM_SIDE, costs)
-        psi: Floats = levels[codes]
+        psi: Floats = levels[self._drawn(draw, nearest(state.psi, levels), columns, index, ITEM_SIDE, costs)]
 
         draw = kind.thetas(rows, psi, state.noise, state.theta_prior.pull)
         theta = self._drawn(draw, state.theta, rows, index, USER_SIDE, (self.n_events**2, _THETA_COST))
 
         state = replace(state, theta=theta, psi=psi)
-        if kind.noisy:
-            state = self._noise_drawn(state, rows, rng)
-        theta_prior, psi_prior = (
-            state.theta_prior.learned(theta, self.seen_users, rng, index, learning),
-            state.psi_prior,
-        )
+        if not kind.hidden:
+            residual = self.residuals(theta, psi, rows)
+            noise = redrawn_noise(state.scale, state.shape, residual, self.mass, rng)
+            rate = self.noise_rate * self.noise_shape / state.shape
+            sums = float(np.log(noise).sum()), float((1.0 / noise).sum())
+            scale, shape = redrawn_noise_prior(state.shape, rate, noise.size, *sums, rng)
+            state = replace(state, noise=noise, scale=scale, shape=shape)
         if learning:
-            psi_prior = psi_prior.learned(kind.positions[codes], self.seen_items, kind.psi_variance, rng)
-        return replace(state, theta_prior=theta_prior, psi_prior=psi_prior)
+            theta_prior = state.theta_prior.fitted(theta, self.seen_users).stepped(theta, self.seen_users, rng)
+            psi_prior = state.psi_prior.learned(psi, self.seen_items, kind.psi_variance, rng)
+            state = replace(state, theta_prior=theta_prior, psi_prior=psi_prior)
+        return state
+
+    def check(self) -> None:
+        """Raise an error where a table that is a file has changed, and end where nobody waits for the chain."""
+        self.observations.rows.check_intact()
+        if self.stopped:
+            raise KeyboardInterrupt
+
+    @property
+    def views(self) -> tuple[View, View]:
+        """The table by users and by items."""
+        return self.observations.rows, self.observations.columns
 
     def hidden_ratings(self, state: ChainState, index: int) -> tuple[View, View]:
         """Draw the ratings behind all answers; return them by users and by items."""
-        rows, columns = self.observations.rows, self.observations.columns
+        rows, columns = self.views
         ratings, seeds = np.empty(rows.values.size), self.row_seeds(index, HIDDEN + USER_SIDE)
 
         def share(first: int, last: int) -> None:
@@ -134,15 +150,6 @@ class Chain:
 
         self.deal(share, rows, _ANSWER_COST + self.n_events)
         return rows.with_values(ratings), columns.with_values(ratings[self.by_items])
-
-    def _noise_drawn(self, state: ChainState, rows: View, rng: np.random.Generator) -> ChainState:
-        """Draw the variances of the noise, and their prior."""
-        residual = self.residuals(state.theta, state.psi, rows)
-        noise = redrawn_noise(state.scale, state.shape, residual, self.mass, rng)
-        rate = self.noise_rate * self.noise_shape / state.shape
-        sums = float(np.log(noise).sum()), float((1.0 / noise).sum())
-        scale, shape = redrawn_noise_prior(state.shape, rate, noise.size, *sums, rng)
-        return replace(state, noise=noise, scale=scale, shape=shape)
 
     def _drawn(
         self, draw: Callable[..., None], now: NDArray[Any], view: View, index: int, side: int, costs: tuple[int, int]
@@ -175,13 +182,14 @@ class Chain:
     def sample(self, state: ChainState) -> Sample:
         """Return the model of a state, with the usual deviation of the noise where that is drawn, and its shape."""
         numbers = {"concentration": state.theta_prior.concentration}
-        if self.kind.noisy:
+        if not self.kind.hidden:
             numbers |= {"noise": math.sqrt(state.scale / state.shape), "noise_shape": state.shape}
         return Sample(on_grid(state.theta), state.psi.astype(np.float32), state.noise.astype(np.float32), numbers)
 
-    def first_theta_prior(self, concentration: float | None = None) -> ThetaPrior | DirichletPrior:
+    def first_theta_prior(self, concentration: float = CONCENTRATION) -> ThetaPrior:
         """Return the prior of theta before anything is learned."""
-        return self.kind.theta_prior(self.features, self.n_events, concentration)
+        beside = {"blocks": self.features.user_blocks, "only_yes": self.unobserved > 0.0}
+        return ThetaPrior.start(self.features.users, self.n_events, concentration, **beside)
 
     def first_psi_prior(self, mean: float) -> PsiPrior:
         """Return the prior of psi before anything is learned."""
@@ -205,13 +213,3 @@ class ChainSource:
     def chain(self, number: int, dealer: Threads) -> Chain:
         """Make a chain. Chains of one seed must not share streams with those of the next."""
         return Chain(self.plan, self.table, self.features, (self.seed * 1_000_003 + number) % 2**63, dealer)
-
-
-def swept(chain: Chain, state: ChainState, sweeps: range, plan: Plan) -> tuple[ChainState, list[Sample]]:
-    """Go through some sweeps; return where the chain is, and the models of those that the plan keeps."""
-    kept = []
-    for index in sweeps:
-        state = chain.sweep(state, index, learning=plan.learns(index))
-        if plan.keeps(index):
-            kept.append(chain.sample(state))
-    return state, kept

@@ -16,12 +16,9 @@ _UNIT = 2.0**-53
 TRIES = 1000
 #: A level whose weight is so small a share of the best is never drawn.
 _NOTHING = np.exp(-40.0)
-#: What is left of a chance when a difference of sums rounds to below 0; and ratios of chances that are multiplied
-#: before a logarithm is taken: so many of the least do not vanish.
-LEAST, PRODUCT_LENGTH = 1e-12, 16
 _DEVIATION, _ROOT_PI = sqrt(NOISE), sqrt(pi)
-#: Of answers that were given more often the mean of their hidden ratings, and how many came from an event, is drawn as
-#: a normal number: to the eye the same beyond a dozen. By judgement.
+#: Of answers that were given more often the mean of their hidden ratings is drawn as a normal number: to the eye the
+#: same beyond a dozen. By judgement.
 _MANY = 32
 #: So many deviations below 0 a tail is exponential to the sixth digit.
 _FAR = -30.0
@@ -78,28 +75,6 @@ def truncated_normal(state, low, high):
             if x <= high and np.log(v) <= -0.5 * (x - rate) * (x - rate):
                 return state, sign * x
     return state, sign * near
-
-
-@kernel
-def gamma(state, shape):
-    """Return the new state and a gamma number (Marsaglia and Tsang 2000); of a shape that is no number, its mean."""
-    boost = 1.0
-    if shape < 1.0:
-        state, u = uniform(state)
-        boost = u ** (1.0 / shape)
-        shape += 1.0
-    d = shape - 1.0 / 3.0
-    c = 1.0 / np.sqrt(9.0 * d)
-    for _ in range(TRIES):
-        state, x = normal(state)
-        v = 1.0 + c * x
-        if v <= 0.0:
-            continue
-        v = v * v * v
-        state, u = uniform(state)
-        if np.log(u) < 0.5 * x * x + d - d * v + d * np.log(v):
-            return state, d * v * boost
-    return state, shape * boost
 
 
 # --- answers with normal noise ----------------------------------------------------------------------------------------
@@ -267,7 +242,7 @@ def draw_thetas(
         move_pairs(Q, w, x, slope, seeds[row - first], rounds)
 
 
-# --- yes and no: ratings that are hidden, or an event behind each answer ----------------------------------------------
+# --- yes and no: ratings that are hidden ------------------------------------------------------------------------------
 
 
 @kernel
@@ -280,8 +255,9 @@ def chance_of_yes(said):
 def draw_hidden(indptr, indices, answers, weights, own, others, seeds, first, last, out):
     """Write a hidden rating for each answer of some rows, on its side of one half.
 
-    A weight is how often the answer was given: the mean of so many ratings is drawn. `own` are the thetas or psis of
-    the rows, `others` those of their partners. Every answer has a stream of its own.
+    A weight is how often the answer was given: the mean of so many ratings is drawn. Where it is no whole number, the
+    noise is such that this mean weighs as much. `own` are the thetas or psis of the rows, `others` those of their
+    partners. Every answer has a stream of its own.
     """
     size = own.shape[1]
     for row in range(first, last):
@@ -290,10 +266,12 @@ def draw_hidden(indptr, indices, answers, weights, own, others, seeds, first, la
             said = 0.0
             for d in range(size):
                 said += own[row, d] * others[indices[k], d]
-            times, yes = int(weights[k]) if weights.size else 1, answers[k] > 0.5
+            weight, yes = weights[k] if weights.size else 1.0, answers[k] > 0.5
+            times = max(int(weight), 1)
+            deviation = _DEVIATION * sqrt(times / weight)
             state = seed_of_place(seeds[row - first], k - begin)
             # Counted from one half towards the answer, in deviations of the noise: all lie above 0.
-            centre = (said - 0.5) / _DEVIATION if yes else (0.5 - said) / _DEVIATION
+            centre = (said - 0.5) / deviation if yes else (0.5 - said) / deviation
             total = 0.0
             if times <= _MANY:
                 for _ in range(times):
@@ -309,98 +287,4 @@ def draw_hidden(indptr, indices, answers, weights, own, others, seeds, first, la
                     spread = 1.0 - rise * (rise + centre)
                 state, z = normal(state)
                 total = max(centre + rise + z * sqrt(spread / times), 0.0)
-            out[k] = 0.5 + (total if yes else -total) * _DEVIATION
-
-
-@kernel
-def draw_emissions(
-    indptr, indices, answers, weights, theta, emission, position, centre, pull, codes, seeds, first, last, out
-):
-    """Draw for each item in which events it happens given the others, the events behind the answers summed out.
-
-    `emission` are the chances of a no and of a yes where it does not, and where it does. A psi has a normal prior at
-    the two numbers of `position`, with the mean `centre` and the precision matrix `pull`.
-    """
-    size = theta.shape[1]
-    for row in range(first, last):
-        state = seeds[row - first]
-        begin, n = indptr[row], indptr[row + 1] - indptr[row]
-        chance = np.zeros(n)
-        for d in range(size):
-            out[row, d] = codes[row, d]
-        for k in range(n):
-            answer = int(answers[begin + k] > 0.5)
-            for d in range(size):
-                chance[k] += theta[indices[begin + k], d] * emission[out[row, d], answer]
-        for d in range(size):
-            now, slope = out[row, d], 0.0
-            other = 1 - now
-            for e in range(size):
-                slope -= pull[d, e] * (position[out[row, e]] - centre[row, e])
-            step = position[other] - position[now]
-            gain, product = step * (slope - 0.5 * pull[d, d] * step), 1.0
-            for k in range(n):
-                answer = int(answers[begin + k] > 0.5)
-                change = theta[indices[begin + k], d] * (emission[other, answer] - emission[now, answer])
-                ratio = max(chance[k] + change, LEAST) / max(chance[k], LEAST)
-                if weights.size:
-                    gain += weights[begin + k] * np.log(ratio)
-                    continue
-                product *= ratio
-                if k % PRODUCT_LENGTH == PRODUCT_LENGTH - 1:
-                    gain += np.log(product)
-                    product = 1.0
-            gain += np.log(product)
-            odds = np.exp(gain if now == 0 else -gain)
-            state, u = uniform(state)
-            place = int(u * (1.0 + odds) > 1.0)
-            if place != now:
-                for k in range(n):
-                    answer = int(answers[begin + k] > 0.5)
-                    chance[k] += theta[indices[begin + k], d] * (emission[place, answer] - emission[now, answer])
-                out[row, d] = place
-
-
-@kernel
-def draw_emitted(indptr, indices, answers, weights, codes, emission, alpha, theta, seeds, first, last, out):
-    """Draw each user's theta: an event for each answer, then a Dirichlet given their counts.
-
-    A weight is how often the answer was given, each time from an event of its own.
-    """
-    size = theta.shape[1]
-    weight, count = np.empty(size), np.empty(size)
-    for row in range(first, last):
-        state = seeds[row - first]
-        for d in range(size):
-            count[d] = alpha[row, d]
-        for k in range(indptr[row], indptr[row + 1]):
-            total, answer = 0.0, int(answers[k] > 0.5)
-            for d in range(size):
-                total += theta[row, d] * emission[codes[indices[k], d], answer]
-                weight[d] = total
-            times = int(weights[k]) if weights.size else 1
-            if times > _MANY:
-                left, before = float(times), 0.0
-                for d in range(size - 1):
-                    share = min((weight[d] - before) / (total - before), 1.0) if total > before else 0.0
-                    before = weight[d]
-                    state, z = normal(state)
-                    taken = left * share + np.sqrt(left * share * (1.0 - share)) * z
-                    taken = min(max(taken, 0.0), left)
-                    count[d] += taken
-                    left -= taken
-                count[size - 1] += left
-                continue
-            for _ in range(times):
-                state, u = uniform(state)
-                d = 0
-                while d < size - 1 and weight[d] < u * total:
-                    d += 1
-                count[d] += 1.0
-        total = 0.0
-        for d in range(size):
-            state, weight[d] = gamma(state, count[d])
-            total += weight[d]
-        for d in range(size):
-            # All can be too small for a float where alpha is tiny and nothing was observed.
-            out[row, d] = weight[d] / total if total > 0.0 else 1.0 / size
+            out[k] = 0.5 + (total if yes else -total) * deviation

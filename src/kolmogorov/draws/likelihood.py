@@ -1,9 +1,8 @@
 """What a kind of answer means: how psis and thetas are drawn given it, what is expected, and how answers lie around it.
 
-Chains and posteriors have one of the three kinds (`kind_of`), and nothing else asks which it is. With `Gaussian` noise
-an answer is theta_u . psi_i and a normal number whose variance is the user's own. With `HiddenRatings` a yes is such a
-rating above one half. With `DrawnEvents`, the paper's two levels of yes and no, an event is drawn from theta_u in which
-the item happens or not.
+Chains and posteriors have one of two kinds (`kind_of`), and nothing else asks which it is. With `Gaussian` noise an
+answer is theta_u . psi_i and a normal number whose variance is the user's own. With `HiddenRatings` a yes is such a
+rating above one half.
 """
 
 from __future__ import annotations
@@ -22,25 +21,17 @@ from kolmogorov._support.seeds import mixed
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data.view import View
 from kolmogorov.descent.fitted import NOISE
-from kolmogorov.draws.gibbs import chance_of_yes, draw_emissions, draw_emitted, draw_hidden, draw_psis, draw_thetas
-from kolmogorov.draws.plan import NEARLY_SURE, middles, nearest
-from kolmogorov.draws.priors import DirichletPrior, Features, ThetaPrior
+from kolmogorov.draws.gibbs import draw_hidden, draw_psis, draw_thetas
+from kolmogorov.draws.plan import middles
 
 #: Draws rows first..last given where they are: (rows now, seeds of these rows, first, last, rows drawn).
 Draw = Callable[[Any, NDArray[np.uint64], int, int, Any], None]
-#: The chances of a no and of a yes at either level, and where these stand in the items' normal prior: by log odds.
-CHANCES = np.column_stack([1.0 - NEARLY_SURE, NEARLY_SURE])
-POSITION = 0.5 + (np.log(NEARLY_SURE) - np.log1p(-NEARLY_SURE)) / 8.0
 _HALF, _SQRT_TWO_PI = sqrt(0.5), sqrt(2.0 * pi)
 #: Steps towards a quantile at most, and the size of the last, in deviations; the error is then that squared.
 #: Many more than Newton's method needs.
 _STEPS, _CLOSE = 60, 1e-5
 #: How often a sweep goes over the pairs of a user's events. By judgement.
 USER_ROUNDS = 2
-#: Rounds over the levels of a new item. By judgement.
-_NEW_ROUNDS = 12
-#: Theta's concentration before anything is known. By judgement: chains forget it.
-_CONCENTRATION = 30.0
 
 
 class Said(Protocol):
@@ -54,9 +45,8 @@ class Said(Protocol):
 
 
 def kind_of(likelihood: str, levels: Floats, unobserved: float) -> Gaussian:
-    """Return what answers mean; of yes and no, levels that are no chances are those of hidden ratings."""
-    beyond = levels[0] < 0.0 or levels[-1] > 1.0
-    return (Gaussian if likelihood == "gaussian" else HiddenRatings if beyond else DrawnEvents)(levels, unobserved)
+    """Return what answers mean."""
+    return (Gaussian if likelihood == "gaussian" else HiddenRatings)(levels, unobserved)
 
 
 def chances_of_yes(said: Floats) -> Floats:
@@ -72,24 +62,18 @@ def chances_of_yes(said: Floats) -> Floats:
 
 
 class Gaussian:
-    """Answers are theta_u . psi_i plus normal noise whose variance depends on the user.
+    """Answers are theta_u . psi_i plus normal noise whose variance, which is drawn, depends on the user.
 
     An entry that was not observed may weigh `unobserved`, below all weights, as an answer of 0.
     """
 
     #: Whether what a draw says is a rating behind yes and no, and not what is expected.
     hidden: ClassVar[bool] = False
-    #: Whether every user's answers have a noise of their own, which is drawn.
-    noisy: ClassVar[bool] = True
-    #: Sweeps over a new item for each draw, and rounds over its levels in each.
-    new_item_rounds: ClassVar[tuple[int, int]] = (1, _NEW_ROUNDS)
-    #: Sweeps over a new user for each draw, and how many of the last are averaged. By judgement.
-    new_user_sweeps: ClassVar[tuple[int, int]] = (12, 8)
+    #: Sweeps over a new item for each draw, and rounds over its levels in each. By judgement.
+    new_item_rounds: ClassVar[tuple[int, int]] = (1, 12)
 
     def __init__(self, levels: Floats, unobserved: float) -> None:
         self.levels, self.unobserved = levels, unobserved
-        #: Where levels stand in the items' normal prior.
-        self.positions = levels
         #: What the prior of psi's precision is around, as a variance by event. With noisy ratings it has to be small:
         #: events that are not needed must be able to have nearly the same levels.
         self.psi_variance = 0.1 if unobserved else 0.01
@@ -119,13 +103,6 @@ class Gaussian:
     def precision(self, noise: Floats) -> Floats:
         """Return the inverse variances of users' answers."""
         return 1.0 / noise
-
-    def theta_prior(
-        self, features: Features, n_events: int, concentration: float | None
-    ) -> ThetaPrior | DirichletPrior:
-        """Return the prior of thetas before anything is learned."""
-        beside = {"blocks": features.user_blocks, "only_yes": self.unobserved > 0.0}
-        return ThetaPrior.start(features.users, n_events, concentration or _CONCENTRATION, **beside)
 
     # --- what is expected, and how answers lie around it --------------------------------------------------------------
 
@@ -161,39 +138,14 @@ class Gaussian:
         return noisy
 
 
-class YesNo(Gaussian):
-    """What both kinds of yes and no have in common: answers are told by their chance."""
-
-    noisy: ClassVar[bool] = False
-    new_item_rounds: ClassVar[tuple[int, int]] = (_NEW_ROUNDS, 1)
-
-    def shares(self, draws: Said, users: Rows, items: Rows, points: Floats) -> Floats:
-        """Return the probability of either answer."""
-        chance = draws.at_rows(users, items)
-        return np.column_stack([1.0 - chance, chance])
-
-    def interval(self, draws: Said, users: Rows, items: Rows, tails: tuple[float, float]) -> Floats:
-        """Return two quantiles, which are 0 or 1."""
-        chance = draws.at_rows(users, items)
-        return np.array([chance > 1.0 - tails[0], chance >= tails[0]]).astype(np.float64)
-
-    def log_density(self, said: Floats, deviation: Floats, answers: Floats) -> Floats:
-        """Return the logarithm of the probability of answers."""
-        chance: Floats = xlogy(answers, said) + xlog1py(1.0 - answers, -said)
-        return chance
-
-    def answered(self, said: Floats, deviation: Floats, rng: np.random.Generator) -> Floats:
-        """Draw answers."""
-        return (rng.random(said.shape) < said).astype(np.float64)
-
-
-class HiddenRatings(YesNo):
+class HiddenRatings(Gaussian):
     """The chance of a yes is that of a rating above one half: theta_u . psi_i plus normal noise of a fixed variance.
 
     A sweep draws the ratings behind the answers (Albert and Chib 1993), and then goes over them as over any others.
     """
 
     hidden: ClassVar[bool] = True
+    new_item_rounds: ClassVar[tuple[int, int]] = (12, 1)
 
     def __init__(self, levels: Floats, unobserved: float) -> None:
         super().__init__(levels, unobserved)
@@ -221,31 +173,24 @@ class HiddenRatings(YesNo):
         """Return the chances of a yes."""
         return chances_of_yes(said)
 
+    def shares(self, draws: Said, users: Rows, items: Rows, points: Floats) -> Floats:
+        """Return the probability of either answer."""
+        chance = draws.at_rows(users, items)
+        return np.column_stack([1.0 - chance, chance])
 
-class DrawnEvents(YesNo):
-    """Of each answer an event is drawn from theta_u, in which the item happens or not: nearly surely a yes, or a no."""
+    def interval(self, draws: Said, users: Rows, items: Rows, tails: tuple[float, float]) -> Floats:
+        """Return two quantiles, which are 0 or 1."""
+        chance = draws.at_rows(users, items)
+        return np.array([chance > 1.0 - tails[0], chance >= tails[0]]).astype(np.float64)
 
-    #: From one event to another there is a long way.
-    new_user_sweeps: ClassVar[tuple[int, int]] = (120, 80)
+    def log_density(self, said: Floats, deviation: Floats, answers: Floats) -> Floats:
+        """Return the logarithm of the probability of answers."""
+        chance: Floats = xlogy(answers, said) + xlog1py(1.0 - answers, -said)
+        return chance
 
-    def __init__(self, levels: Floats, unobserved: float) -> None:
-        super().__init__(levels, unobserved)
-        self.positions, self.psi_variance = POSITION, 0.1
-
-    def psis(self, view: View, theta: Floats, noise: Floats, prior: tuple[Floats, Floats], rounds: int) -> Draw:
-        """Return how items are drawn, the events behind the answers summed out."""
-        return partial(draw_emissions, *entries(view), theta, CHANCES, POSITION, *prior)
-
-    def thetas(self, view: View, psi: Floats, noise: Floats, prior: tuple[float, Floats]) -> Draw:
-        """Return how users are drawn: an event for each answer, then a Dirichlet given their counts."""
-        total, mean = prior
-        return partial(draw_emitted, *entries(view), nearest(psi, self.levels), CHANCES, total * mean)
-
-    def theta_prior(
-        self, features: Features, n_events: int, concentration: float | None
-    ) -> ThetaPrior | DirichletPrior:
-        """Return an even Dirichlet prior."""
-        return DirichletPrior(np.full(n_events, (concentration or n_events) / n_events), len(features.users))
+    def answered(self, said: Floats, deviation: Floats, rng: np.random.Generator) -> Floats:
+        """Draw answers."""
+        return (rng.random(said.shape) < said).astype(np.float64)
 
 
 def entries(view: View) -> tuple[Any, ...]:
@@ -263,32 +208,6 @@ def corrected(view: View, unobserved: float) -> tuple[Any, ...]:
 
 
 # --- kernels ----------------------------------------------------------------------------------------------------------
-
-
-@kernel
-def draw_products(theta, psi, any_user, any_item, users, items, hidden, out, mean, deviation):
-    """Write the mean and the standard deviation of what draws say of pairs: their products or the chances of a yes.
-
-    Where there is room, what draw k says of pair n is written to out[n, k]. The row past the last stands for another
-    row in each draw.
-    """
-    n_users, n_items, size, draws = theta.shape[1], psi.shape[1], theta.shape[2], theta.shape[0]
-    for n in range(users.size):
-        first, second = 0.0, 0.0
-        for k in range(draws):
-            user = users[n] if users[n] < n_users else any_user[k]
-            item = items[n] if items[n] < n_items else any_item[k]
-            total = 0.0
-            for d in range(size):
-                total += theta[k, user, d] * psi[k, item, d]
-            total = chance_of_yes(total) if hidden else total
-            if out.size:
-                out[n, k] = total
-            first += total
-            second += total * total
-        first /= draws
-        mean[n] = min(max(first, 0.0), 1.0)
-        deviation[n] = np.sqrt(max(second / draws - first * first, 0.0))
 
 
 @kernel

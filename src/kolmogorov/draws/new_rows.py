@@ -27,6 +27,9 @@ from kolmogorov.draws.plan import nearest, on_grid
 from kolmogorov.draws.posterior import Posterior
 from kolmogorov.draws.priors import shrunk_slopes, usual_precision
 
+#: Sweeps over a new user for each draw, and how many of the last are averaged. By judgement.
+_SWEEPS, _KEPT = 12, 8
+
 
 def new_thetas(posterior: Posterior, view: View, n_jobs: int | None) -> Floats:
     """Return thetas for the rows of `view`, whose partners are the model's items: all draws side by side.
@@ -35,7 +38,6 @@ def new_thetas(posterior: Posterior, view: View, n_jobs: int | None) -> Floats:
     ones is taken. A row without entries gets the population's.
     """
     kind, parts = posterior.kind, []
-    sweeps, kept = kind.new_user_sweeps
     with one_blas_thread(), Threads(n_jobs) as dealer:
         for k in range(posterior.n_draws):
             population = posterior.theta[k, posterior.user_seen].mean(axis=0, dtype=np.float64)
@@ -43,14 +45,14 @@ def new_thetas(posterior: Posterior, view: View, n_jobs: int | None) -> Floats:
             psi, noise = posterior.psi[k].astype(np.float64), np.full(len(start), float(posterior.noise[k].mean()))
             prior = float(posterior.priors["concentration"][k]), start
             draw = kind.behind(kind.thetas, view, psi, noise, prior)
-            theta = _settled(draw, start, _same_seeds(k, sweeps, USER_SIDE), kept, dealer)
+            theta = _settled(draw, start, _same_seeds(k, _SWEEPS, USER_SIDE), dealer)
             theta[view.counts == 0] = population / population.sum()
             parts.append(theta / posterior.n_draws)
     return np.concatenate(parts, axis=1)
 
 
-def _settled(draw: Draw, start: Floats, seeds: Seeds, kept: int, dealer: Threads) -> Floats:
-    """Draw rows once for each seed; return the mean of as many of the last draws as are to be kept."""
+def _settled(draw: Draw, start: Floats, seeds: Seeds, dealer: Threads) -> Floats:
+    """Draw rows once for each seed; return the mean of the last draws."""
     total = np.zeros_like(start)
 
     def share(first: int, last: int) -> None:
@@ -58,8 +60,8 @@ def _settled(draw: Draw, start: Floats, seeds: Seeds, kept: int, dealer: Threads
         for index, seed in enumerate(seeds):
             draw(theta, np.full(last - first, seed), first, last, out)
             theta[first:last] = out[first:last]
-            if index >= len(seeds) - kept:
-                total[first:last] += theta[first:last] / kept
+            if index >= _SWEEPS - _KEPT:
+                total[first:last] += theta[first:last] / _KEPT
 
     dealer.deal(share, len(start), start.shape[1] ** 2)
     return total
@@ -71,16 +73,16 @@ def new_psis(posterior: Posterior, view: View) -> NDArray[Any]:
     Before its ratings are looked at, a new item is what the items known are on average, as far off as these are.
     """
     found, n, kind, levels = [], view.counts.size, posterior.kind, posterior.levels
-    position, (sweeps, rounds) = kind.positions, kind.new_item_rounds
+    sweeps, rounds = kind.new_item_rounds
     with one_blas_thread():
         for k in range(posterior.n_draws):
-            known = position[nearest(posterior.psi[k], levels)[posterior.item_seen]]
+            known = levels[nearest(posterior.psi[k], levels)[posterior.item_seen]]
             mean = known.mean(axis=0)
             precision = usual_precision(known - mean, kind.psi_variance)
             theta, noise = (part[k].astype(np.float64) for part in (posterior.theta, posterior.noise))
             prior = (np.tile(mean, (n, 1)), precision)
             draw = kind.behind(kind.psis, view, theta, noise, prior, rounds)
-            codes = nearest(prior[0], position)
+            codes = nearest(prior[0], levels)
             for seed in _same_seeds(k, sweeps, ITEM_SIDE):
                 fresh = np.empty_like(codes)
                 draw(codes, np.full(n, seed), 0, n, fresh)

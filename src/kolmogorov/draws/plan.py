@@ -43,8 +43,6 @@ LOOKS = (2, 4)
 
 #: An item's value in an event is kept as one byte; a reach of ten scales either way is beyond all use. By judgement.
 MOST_LEVELS, FURTHEST_LEVEL = 64, 10.0
-#: The paper's two levels where answers are yes and no: one answer in a hundred goes against its event. By judgement.
-NEARLY_SURE = np.array([0.01, 0.99])
 #: The step of a grid where the ratings' own is finer or coarser, with the two between which that serves. By judgement.
 _USUAL_STEP, _FINEST_STEP, _COARSEST_STEP = 0.2, 0.15, 0.25
 #: Ratings looked at to find their step. By judgement.
@@ -106,9 +104,8 @@ class Plan(Sizes):
 
 
 def likelihood_of(table: Observations) -> str:
-    """Return the likelihood that suits a table: yes and no where it holds nothing else, as often as weights say."""
-    whole = table.weights is None or bool((table.weights == np.floor(table.weights)).all())
-    return "bernoulli" if table.is_binary and whole else "gaussian"
+    """Return the likelihood that suits a table: yes and no where it holds nothing else."""
+    return "bernoulli" if table.is_binary else "gaussian"
 
 
 def settled_weight(wanted: float, table: Observations) -> float:
@@ -118,8 +115,8 @@ def settled_weight(wanted: float, table: Observations) -> float:
     return min(wanted, least * (1.0 - 1e-6))
 
 
-def suited(table: Observations, *, answers: bool, only_yes: bool = False) -> Sizes:
-    """Choose by the number of ratings; `answers` where an event is drawn behind each of them.
+def suited(table: Observations, *, only_yes: bool = False) -> Sizes:
+    """Choose by the number of ratings.
 
     A row with five ratings tells few events apart, however many rows there are; where only yes is recorded, what is not
     observed tells them apart as well. More ratings can tell more events apart, though slowly: twice as many at 30 times
@@ -127,13 +124,13 @@ def suited(table: Observations, *, answers: bool, only_yes: bool = False) -> Siz
     costs 0.0045 stars, half the burn-in 0.0009), and many ratings leave time for fewer.
     """
     n = max(len(table), 1)
-    least, most, per = (5, 16, 4.5) if answers else (4, 32, 20.0 if only_yes else 8.0)
-    if not answers and not only_yes:
+    least, most, per = 4, 32, 20.0 if only_yes else 8.0
+    if not only_yes:
         most = _between(_EVENTS_PER_RATING * n / max(table.n_users, table.n_items, 1), least, most)
     n_events = min(_between(per * (n / 5000.0) ** 0.2, least, most), max(2, min(table.n_users, table.n_items)))
     return Sizes(
         n_events=n_events,
-        n_chains=4 if n >= (100_000 if answers else 300_000) else 8,
+        n_chains=4 if n >= 300_000 else 8,
         burn_in=100,
         n_samples=20,
         thin=4,
@@ -152,7 +149,7 @@ def short(table: Observations, n_events: int) -> Sizes:
     n_chains = SHORT_CHAINS if len(table) < SHORT_LARGE else SHORT_CHAINS // 2
     n_samples = _between(float(SHORT_ROOM // max(n_chains * held, 1)), _FEWEST_SAMPLES, SHORT_SAMPLES)
     lengths = {"n_chains": n_chains, "burn_in": SHORT_BURN_IN, "n_samples": n_samples, "thin": 2}
-    return replace(suited(table, answers=False), n_events=n_events, **lengths)
+    return replace(suited(table), n_events=n_events, **lengths)
 
 
 def _between(value: float, low: int, high: int) -> int:
@@ -162,12 +159,9 @@ def _between(value: float, low: int, high: int) -> int:
 # --- the levels on which psi is drawn: as far beyond the scale as averages need, as fine as items can tell ------------
 
 
-def level_grid(psi: str, table: Observations, likelihood: str, n_events: int) -> Floats:
-    """Return the levels that chains draw from; the paper's two are 0 and 1, or nearly so with yes and no."""
-    noisy = likelihood == "gaussian"
-    if psi == "binary":
-        return np.array([0.0, 1.0]) if noisy else NEARLY_SURE
-    return rating_levels(table, n_events) if noisy else _HIDDEN
+def level_grid(table: Observations, likelihood: str, n_events: int) -> Floats:
+    """Return the levels that chains draw from."""
+    return rating_levels(table, n_events) if likelihood == "gaussian" else _HIDDEN
 
 
 def rating_levels(table: Observations, n_events: int) -> Floats:

@@ -23,8 +23,9 @@ from kolmogorov.data import Observations
 from kolmogorov.descent.attributes import Attributed, with_centres
 from kolmogorov.descent.files import TRAINING, Arrays, Parts, Schema, count, restored_training
 from kolmogorov.descent.fitted import Factors, Trained, overlap
-from kolmogorov.draws.likelihood import Gaussian, draw_products, kind_of
-from kolmogorov.draws.plan import FURTHEST_LEVEL, MOST_LEVELS, NEARLY_SURE, STEPS, nearest
+from kolmogorov.draws.gibbs import chance_of_yes
+from kolmogorov.draws.likelihood import Gaussian, kind_of
+from kolmogorov.draws.plan import FURTHEST_LEVEL, MOST_LEVELS, STEPS, nearest
 from kolmogorov.errors import InvariantError
 
 #: Numbers of draws times all items that one thread goes through before others could have begun; by judgement, as all
@@ -347,8 +348,6 @@ class Posterior(Trained):
             raise InvariantError("the weight of what was not observed must lie below all weights")
         if not noisy and not self.training.is_binary:
             raise InvariantError("the likelihood 'bernoulli' goes with yes and no")
-        if not noisy and not self.kind.hidden and not np.array_equal(self.levels, NEARLY_SURE):
-            raise InvariantError("the levels must be those of hidden ratings, or the two of yes and no")
 
 
 def check_levels(levels: NDArray[Any]) -> None:
@@ -364,6 +363,32 @@ def check_levels(levels: NDArray[Any]) -> None:
 
 def _tails(level: float) -> tuple[float, float]:
     return 0.5 * (1.0 - level), 0.5 * (1.0 + level)
+
+
+@kernel
+def draw_products(theta, psi, any_user, any_item, users, items, hidden, out, mean, deviation):
+    """Write the mean and the standard deviation of what draws say of pairs: their products or the chances of a yes.
+
+    Where there is room, what draw k says of pair n is written to out[n, k]. The row past the last stands for another
+    row in each draw.
+    """
+    n_users, n_items, size, draws = theta.shape[1], psi.shape[1], theta.shape[2], theta.shape[0]
+    for n in range(users.size):
+        first, second = 0.0, 0.0
+        for k in range(draws):
+            user = users[n] if users[n] < n_users else any_user[k]
+            item = items[n] if items[n] < n_items else any_item[k]
+            total = 0.0
+            for d in range(size):
+                total += theta[k, user, d] * psi[k, item, d]
+            total = chance_of_yes(total) if hidden else total
+            if out.size:
+                out[n, k] = total
+            first += total
+            second += total * total
+        first /= draws
+        mean[n] = min(max(first, 0.0), 1.0)
+        deviation[n] = np.sqrt(max(second / draws - first * first, 0.0))
 
 
 @kernel

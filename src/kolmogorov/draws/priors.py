@@ -21,7 +21,6 @@ from scipy.sparse.linalg import svds
 from kolmogorov._support.typing import Floats
 from kolmogorov.data import Observations
 from kolmogorov.data.attributes import TableAttributes
-from kolmogorov.data.view import View
 from kolmogorov.draws.gibbs import draw_thetas
 
 #: What slopes are usually shrunk by, as by so many rows: those of the pattern, which says something of most tables, and
@@ -65,11 +64,6 @@ _DENSE = 0.5
 _FEW = 20
 #: Singular values that count as 0; the largest is 1.
 _NOTHING = 1e-6
-#: alpha_d ~ Exponential(rate), wide, and sizes of its proposals on the log scale, each used once a sweep: long ones for
-#: few users, short ones for many. By judgement.
-_ALPHA_RATE, _ALPHA_STEPS = 0.1, (2.0, 0.5, 0.12, 0.03)
-#: The least alpha where chains are taken up, and sweeps of burn-in in which alpha stays as it starts. By judgement.
-_LEAST_ALPHA, HELD = 1e-6, 30
 
 
 # --- features ---------------------------------------------------------------------------------------------------------
@@ -229,12 +223,6 @@ class ThetaPrior:
             slopes, _ = shrunk_slopes(gram, moment, float((apart**2).sum()), len(apart), self.blocks)
         return replace(self, mean=mean, slopes=slopes)
 
-    def learned(
-        self, theta: Floats, seen: NDArray[np.bool_], rng: np.random.Generator, index: int, learning: bool
-    ) -> ThetaPrior:
-        """Return the prior after a sweep."""
-        return self.fitted(theta, seen).stepped(theta, seen, rng) if learning else self
-
     def stepped(self, theta: Floats, seen: NDArray[np.bool_], rng: np.random.Generator) -> ThetaPrior:
         """Take one scoring step for the logarithm of the concentration, although the normalising constant is unknown.
 
@@ -246,9 +234,9 @@ class ThetaPrior:
         who, drawn = np.resize(np.flatnonzero(seen), n), np.empty_like(self.prior_draws)
         seeds = rng.integers(2**63, size=n).astype(np.uint64)
         # They are thetas of users without answers.
-        none = View(np.zeros(n + 1, np.int64), np.empty(0, np.int32), np.empty(0), np.empty(0))
-        nothing = (none.indptr, none.indices, none.values, none.weights, np.ones(n), np.zeros((0, centre.shape[1])))
-        draw_thetas(*nothing, np.empty((0, 0)), pull, centre[who], 2, self.prior_draws, seeds, 0, n, drawn)
+        nobody = (np.zeros(n + 1, np.int64), np.empty(0, np.int32), np.empty(0), np.empty(0))
+        nothing = (np.ones(n), np.zeros((0, centre.shape[1])), np.empty((0, 0)))
+        draw_thetas(*nobody, *nothing, pull, centre[who], 2, self.prior_draws, seeds, 0, n, drawn)
         usual = ((drawn - centre[who]) ** 2).sum(axis=1)
         found = float(((theta[seen] - centre[seen]) ** 2).sum(axis=1).mean())
         concentration = scored(pull, int(seen.sum()), found, float(usual.mean()), float(usual.var()))
@@ -261,59 +249,6 @@ def scored(pull: float, n: int, found: float, usual: float, variance: float) -> 
     slope = n * 0.5 * pull * (usual - found) + (_USUAL_CONCENTRATION - math.log(pull)) * _CONCENTRATION_SPREAD**-2
     step = min(max(slope / information, -_LARGEST_STEP), _LARGEST_STEP)
     return min(max(pull * math.exp(step), _LEAST), _MOST)
-
-
-@dataclass(frozen=True, eq=False)
-class DirichletPrior:
-    """theta_u ~ Dirichlet(alpha), alpha_d ~ Exponential, of as many users; where an event is drawn for every answer."""
-
-    alpha: Floats
-    n_users: int
-
-    @property
-    def concentration(self) -> float:
-        """How tightly thetas lie around their mean."""
-        return float(self.alpha.sum())
-
-    @property
-    def pull(self) -> tuple[float, Floats]:
-        """How strongly, and to where, thetas are drawn: the product of the two is alpha of every user."""
-        return 1.0, np.tile(self.alpha, (self.n_users, 1))
-
-    def fitted(self, theta: Floats, seen: NDArray[np.bool_]) -> DirichletPrior:
-        """Fit the mean to the thetas of the users observed."""
-        return replace(self, alpha=np.maximum(self.concentration * theta[seen].mean(axis=0), _LEAST_ALPHA))
-
-    def learned(
-        self, theta: Floats, seen: NDArray[np.bool_], rng: np.random.Generator, index: int, learning: bool
-    ) -> DirichletPrior:
-        """Take Metropolis steps for alpha given the thetas of the users observed, which enter by their logarithms.
-
-        Each alpha_d moves, and then all of them by one factor; the last terms are the Jacobians of steps on the log
-        scale. At first users are alike because events are; learned from that, alpha would keep them so.
-        """
-        if learning and index <= HELD:
-            return self
-        logs = np.log(np.maximum(theta[seen], 1e-300)).sum(axis=0).tolist()
-        n, now = int(seen.sum()), self.alpha.tolist()
-        for step in _ALPHA_STEPS:
-            total = sum(now)
-            for d, old in enumerate(now):
-                new = old * math.exp(step * rng.standard_normal())
-                change = n * (math.lgamma(total + new - old) - math.lgamma(total) - math.lgamma(new) + math.lgamma(old))
-                change += (new - old) * (logs[d] - _ALPHA_RATE) + math.log(new / old)
-                if math.log(rng.random()) < change:
-                    now[d] = new
-                    total += new - old
-            total = sum(now)
-            factor = math.exp(step * rng.standard_normal())
-            change = n * (math.lgamma(factor * total) - math.lgamma(total)) + len(now) * math.log(factor)
-            for old, log in zip(now, logs, strict=True):
-                left = n * (math.lgamma(old) - math.lgamma(factor * old))
-                change += left + (factor - 1.0) * old * (log - _ALPHA_RATE)
-            if math.log(rng.random()) < change:
-                now = [factor * old for old in now]
-        return replace(self, alpha=np.array(now))
 
 
 # --- psi --------------------------------------------------------------------------------------------------------------

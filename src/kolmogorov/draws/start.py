@@ -1,4 +1,4 @@
-"""Where chains start: near mean answers, from factors, at the end of a descent where levels are two, or from before.
+"""Where chains start: from factors, near mean answers, or from before.
 
 Factors are models without the simplex, which settle in a few sweeps. From them chains start; and the number of factors
 that predicts best what is held out of a table is about how many events it tells apart. Of ratings that are hidden
@@ -11,9 +11,8 @@ is learned again from thetas and psis, and then in a few sweeps.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,9 +24,8 @@ from kolmogorov._support.typing import Floats
 from kolmogorov.data import Observations
 from kolmogorov.data.changes import Change
 from kolmogorov.data.view import View
-from kolmogorov.descent.engine import Engine, Search
 from kolmogorov.descent.fitted import NOISE, Fitted, entry_rows
-from kolmogorov.descent.problem import ITEM_SIDE, USER_SIDE, Problem
+from kolmogorov.descent.problem import ITEM_SIDE, USER_SIDE
 from kolmogorov.draws.chain import HIDDEN, START, Chain, ChainState
 from kolmogorov.draws.gibbs import draw_hidden, normal
 from kolmogorov.draws.likelihood import entries
@@ -47,14 +45,10 @@ from kolmogorov.draws.plan import (
 )
 from kolmogorov.draws.posterior import Posterior
 from kolmogorov.draws.priors import PsiPrior, pattern_features
-from kolmogorov.solvers import resolve
 from kolmogorov.solvers.rows import normal_equations, residual_squares
 
 #: How far an item's levels begin from its mean answer. By judgement: chains forget it.
 _SPREAD = 0.3
-#: Two levels start from a descent: its sweeps, its ridge for each rating that a user has on average, with the
-#: largest, and how far thetas are moved off the simplex's edges afterwards. By judgement.
-_DESCENT, _RIDGE, _LARGEST_RIDGE, _BLUR = 40, 0.1, 10.0, 0.05
 #: Draws of the items' prior before the first sweep where chains start from before. By judgement.
 _PRIOR_ROUNDS = 2
 #: A table that can be fitted exactly would draw the noise to nothing, and one whose weights sum to nothing to anything.
@@ -85,31 +79,18 @@ _SWEEPS, _HIDDEN_SWEEPS = 30, 100
 _PATIENCE, _WORTH, _WORTH_YES = 2, 0.003, 0.01
 #: The least probability of an answer whose log loss is taken. By judgement.
 _LEAST_CHANCE = 0.01
-#: Computes rows first..last of a chain.
-Share = Callable[[int, int], None]
-#: Parts of a sweep that threads share: a side of the table, what computes its rows, and what these cost.
-Step = tuple[int, Share, tuple[int, ...]]
-Steps = Generator[Step, None, None]
 
 
-def started(chains: Sequence[Chain], dealer: Threads) -> list[ChainState]:
-    """Start chains of one table that differ in their seeds, on all threads of a dealer."""
-    first, states = chains[0], [plain_start(chain) for chain in chains]
-    if first.levels.size == 2:
-        engine = Engine(start_problem(first), first.observations, dealer)
-        return [descended(chain, state, engine) for chain, state in zip(chains, states, strict=True)]
-    if first.n_events == 1 or first.unobserved:
-        return states
-    rngs = [generator(chain.seed, START, 1) for chain in chains]
-    found = settled([FactorChain(*given) for given in zip(chains, rngs, strict=True)], dealer)
-    return [from_factors(*given) for given in zip(chains, states, found, rngs, strict=True)]
+def started(chain: Chain) -> ChainState:
+    """Return where a chain of a table starts: from factors, where it has several events."""
+    if chain.n_events == 1 or chain.unobserved:
+        return plain_start(chain)
+    rng = generator(chain.seed, START, 1)
+    return from_factors(chain, FactorChain(chain, rng).settled(), rng)
 
 
 def plain_start(chain: Chain) -> ChainState:
-    """Put items around their mean answers and users anywhere: chains find their modes from there.
-
-    A descent first brings nothing: its values are at the ends of the grid, and chains take longer to leave them.
-    """
+    """Put items around their mean answers and users anywhere: chains find their modes from there."""
     rng = generator(chain.seed, START)
     table, size = chain.observations, chain.n_events
     mean, variance = float(table.values.mean()), max(float(np.var(table.values)), 1e-4)
@@ -129,32 +110,18 @@ def plain_start(chain: Chain) -> ChainState:
     )
 
 
-def start_problem(chain: Chain) -> Problem:
-    """Return what a descent solves, in which two levels start: single ones leave a poor mode too slowly."""
-    ridge = min(_RIDGE * float(chain.mass[chain.seen_users].mean()), _LARGEST_RIDGE)
-    solvers = resolve("simplex", "active_set"), resolve("binary", "local_search")
-    return Problem(*solvers, user_reg=ridge, unobserved=chain.unobserved)
-
-
-def descended(chain: Chain, plain: ChainState, engine: Engine) -> ChainState:
-    """Start from the end of a descent."""
-    found = Search(chain.n_events, chain.seed, max_iter=_DESCENT).run(engine).state
-    psi = chain.levels[nearest(found.psi, chain.levels)]
-    return replace(plain, theta=(1.0 - _BLUR) * found.theta + _BLUR / chain.n_events, psi=psi)
-
-
-def from_factors(chain: Chain, plain: ChainState, found: Factors, rng: np.random.Generator) -> ChainState:
+def from_factors(chain: Chain, found: Factors, rng: np.random.Generator) -> ChainState:
     """Put factors onto the simplex, as far from equal shares as points anywhere on it are."""
     size = chain.n_events
     theta, psi, prior = found.on_simplex(1.0 / size, rng)
-    return replace(
-        plain,
+    return ChainState(
         theta=theta,
         psi=chain.levels[nearest(psi, chain.levels)],
         noise=np.full(len(theta), found.noise),
         psi_prior=prior,
         theta_prior=chain.first_theta_prior(float(size * size)),
         scale=chain.noise_shape * found.noise,
+        shape=chain.noise_shape,
     )
 
 
@@ -201,9 +168,8 @@ class FactorChain:
     """
 
     def __init__(self, chain: Chain, rng: np.random.Generator) -> None:
-        self.seed, self.rng = int(rng.integers(2**63)), rng
+        self.chain, self.seed, self.rng = chain, int(rng.integers(2**63)), rng
         self.table, self.hidden = chain.observations, chain.kind.hidden
-        self._by_items = chain.by_items if self.hidden else np.empty(0)
         table, size = chain.observations, chain.n_events
         self._mass, self._seen = float(chain.mass.sum()), table.columns.counts > 0
         noise = max(float(np.var(table.values)), 1e-4)
@@ -218,44 +184,46 @@ class FactorChain:
         items = prior.centre if self.hidden else np.zeros((table.n_items, size))
         self.factors = Factors(users, items, prior, NOISE if self.hidden else noise)
         #: What factors are to explain, by users and by items.
-        self.rows, self.columns = table.rows, table.columns
+        self.rows, self.columns = chain.views
         #: Sweeps until they have settled.
         self.n_sweeps = _HIDDEN_SWEEPS if self.hidden else _SWEEPS
 
-    def sweep(self, index: int) -> Steps:
+    def settled(self) -> Factors:
+        """Return the factors when they have settled."""
+        for index in range(self.n_sweeps):
+            self.sweep(index)
+        return self.factors
+
+    def sweep(self, index: int) -> None:
         """Draw the ratings behind answers where there are any, items, users, the noise and the prior of items."""
+        self.chain.check()
         if self.hidden:
-            yield from self._draw_answers(index)
+            self._draw_answers(index)
         now, rows = self.factors, self.rows
-        items = yield from self._drawn(self.columns, ITEM_SIDE, index, now.users, now.prior.centre, now.prior.precision)
+        items = self._drawn(self.columns, ITEM_SIDE, index, now.users, now.prior.centre, now.prior.precision)
         # Users' factors explain what the items' first column, the same for all, leaves of answers.
         left, rest = rows.with_values(rows.values - items[rows.indices, 0]), np.ascontiguousarray(items[:, 1:])
         normal = np.zeros((len(now.users), rest.shape[1])), np.eye(rest.shape[1])
-        drawn = yield from self._drawn(left, USER_SIDE, index, rest, *normal)
+        drawn = self._drawn(left, USER_SIDE, index, rest, *normal)
         users, squares = np.column_stack([np.ones(len(drawn)), drawn]), np.empty(len(drawn))
-        given = (*entries(rows), users, items)
-        yield USER_SIDE, lambda first, last: residual_squares(*given, first, last, squares), (16 * users.shape[1],)
+        given, cost = (*entries(rows), users, items), 16 * users.shape[1]
+        self.chain.deal(lambda first, last: residual_squares(*given, first, last, squares), rows, cost)
         noise = self.drawn_noise(float(squares.sum()))
         prior = now.prior.learned(items, self._seen, self.variance, self.rng)
         self.factors = Factors(users, items, prior, noise)
 
-    def _drawn(
-        self, view: View, side: int, index: int, partners: Floats, centre: Floats, pull: Floats
-    ) -> Generator[Step, None, Floats]:
+    def _drawn(self, view: View, side: int, index: int, partners: Floats, centre: Floats, pull: Floats) -> Floats:
         """Draw the factors of all rows of a side, given those of their partners and their prior."""
         out = np.empty_like(centre)
         given = (*entries(view), 1.0 / self.factors.noise, partners, centre, pull)
         seeds = row_seeds(self.seed, index, side, np.arange(len(out)))
-
-        def share(first: int, last: int) -> None:
-            draw_normals(*given, seeds[first:last], first, last, out)
-
-        yield side, share, (self.factors.users.shape[1] ** 2, _ROW_COST)
+        costs = (self.factors.users.shape[1] ** 2, _ROW_COST)
+        self.chain.deal(lambda first, last: draw_normals(*given, seeds[first:last], first, last, out), view, *costs)
         return out
 
-    def _draw_answers(self, index: int) -> Steps:
+    def _draw_answers(self, index: int) -> None:
         """Draw the rating behind each answer; stretch ratings and items; put the ratings in the order of users too."""
-        now, rows, columns = self.factors, self.table.rows, self.table.columns
+        now, (rows, columns) = self.factors, self.chain.views
         ratings, squares = np.empty(columns.values.size), np.empty(len(now.items))
         seeds, drawn = row_seeds(self.seed, index, HIDDEN, np.arange(len(now.items))), columns.with_values(ratings[:])
 
@@ -263,14 +231,14 @@ class FactorChain:
             draw_hidden(*entries(columns), now.items, now.users, seeds[first:last], first, last, ratings)
             residual_squares(*entries(drawn), now.items, now.users, first, last, squares)
 
-        yield ITEM_SIDE, share, (_ANSWER_COST + now.items.shape[1],)
+        self.chain.deal(share, columns, _ANSWER_COST + now.items.shape[1])
         stretch = self.drawn_stretch(squares)
         items = now.items * stretch[:, None]
         items[:, 0] += LINE * (1.0 - stretch)
         self.factors = replace(now, items=items)
         ratings = LINE + (ratings - LINE) * np.repeat(stretch, columns.counts)
         by_users = np.empty_like(ratings)
-        by_users[self._by_items] = ratings
+        by_users[self.chain.by_items] = ratings
         self.rows, self.columns = rows.with_values(by_users), columns.with_values(ratings)
 
     def drawn_stretch(self, squares: Floats) -> Floats:
@@ -297,40 +265,6 @@ class FactorChain:
             return NOISE
         noise = 0.5 * squares / max(float(self.rng.gamma(0.5 * self._mass)), _LEAST_GAMMA)
         return min(max(noise, _LEAST_NOISE), _MOST_NOISE)
-
-
-def settled(running: Sequence[FactorChain], dealer: Threads) -> list[Factors]:
-    """Return the factors of chains of one table, when they have settled."""
-    for _ in in_step(running, dealer, running[0].n_sweeps):
-        pass
-    return [chain.factors for chain in running]
-
-
-def in_step(running: Sequence[FactorChain], dealer: Threads, n: int) -> Iterator[int]:
-    """Go through sweeps of chains of one table together: what one leaves of the threads the others use.
-
-    The number of each sweep is yielded when it is done.
-    """
-    table = running[0].table
-    ends = [np.append(0, np.cumsum(np.tile(view.counts, len(running)))) for view in (table.rows, table.columns)]
-    for index in range(n):
-        for steps in zip(*(chain.sweep(index) for chain in running), strict=True):
-            side, _, costs = steps[0]
-            _deal(dealer, [share for _, share, _ in steps], (table.n_users, table.n_items)[side], ends[side], costs)
-        yield index
-
-
-def _deal(dealer: Threads, shares: list[Share], n_rows: int, ends: NDArray[Any], costs: tuple[int, ...]) -> None:
-    """Compute the rows of a side, once for each chain."""
-
-    def work(first: int, last: int) -> None:
-        while first < last:
-            chain, row = divmod(first, n_rows)
-            end = min(n_rows, last - chain * n_rows)
-            shares[chain](row, end)
-            first = chain * n_rows + end
-
-    dealer.deal(work, n_rows * len(shares), 1, ends, *costs)
 
 
 @kernel
@@ -416,11 +350,11 @@ def _state_of(
     # What may lie beyond the simplex is cut.
     fresh = np.maximum(theta_prior.pull[1][~users], _LEAST_SHARE / chain.n_events)
     theta[~users] = fresh / fresh.sum(axis=1, keepdims=True)
-    rng, positions = generator(chain.seed, START, 1), chain.kind.positions
+    rng = generator(chain.seed, START, 1)
     psi_prior = chain.first_psi_prior(float(chain.observations.values.mean()))
     for _ in range(_PRIOR_ROUNDS):
-        psi_prior = psi_prior.learned(positions[codes], items & chain.seen_items, chain.kind.psi_variance, rng)
-    codes[~items] = nearest(psi_prior.centre[~items], positions)
+        psi_prior = psi_prior.learned(chain.levels[codes], items & chain.seen_items, chain.kind.psi_variance, rng)
+    codes[~items] = nearest(psi_prior.centre[~items], chain.levels)
     return ChainState(theta, chain.levels[codes], noise, psi_prior, theta_prior, scale, shape)
 
 
@@ -485,11 +419,13 @@ def _error_of(train: Observations, held_out: Observations, n_features: int, deal
         sizes = {"n_events": size, "n_chains": _CHAINS, "burn_in": 0, "n_samples": 0, "thin": 1, "n_features": 0}
         plan = Plan(**sizes, likelihood="gaussian", levels=np.array([0.0, 1.0]))
         chain = Chain(plan, train, features, 0, dealer)
-        running, total = [FactorChain(chain, generator(k, size)) for k in range(_CHAINS)], np.zeros(values.size)
-        for index in in_step(running, dealer, _SWEEPS):
-            if index >= _SWEEPS - _AVERAGED:
-                for now in (one.factors for one in running):
-                    total += np.einsum("nd,nd->n", now.users[users], now.items[items])
+        total = np.zeros(values.size)
+        for k in range(_CHAINS):
+            running = FactorChain(chain, generator(k, size))
+            for index in range(_SWEEPS):
+                running.sweep(index)
+                if index >= _SWEEPS - _AVERAGED:
+                    total += np.einsum("nd,nd->n", running.factors.users[users], running.factors.items[items])
         found = np.clip(total / (_CHAINS * _AVERAGED), 0.0, 1.0)
         if train.is_binary:
             right = np.where(values > 0.5, found, 1.0 - found)

@@ -327,10 +327,10 @@ extern "C" __global__ void draw_thetas(const int* rows, int n_chains, const long
     if (lane == 0) noise[chain * n_users + row] = (float)(drawn > LEAST_NOISE ? drawn : LEAST_NOISE);
 }
 
-// The mean of so many ratings around what is said, all on the side of the answer.
-__device__ inline double draw_side(unsigned long long state, double said, bool yes, int times) {
-    const double centre = (yes ? said - 0.5 : 0.5 - said) / DEVIATION;
-    double total = 0.0;
+// The mean of as many ratings around what is said as an answer weighs, all on its side.
+__device__ inline double draw_side(unsigned long long state, double said, bool yes, double weight) {
+    const double times = weight < 1.0 ? 1.0 : floor(weight), deviation = DEVIATION * sqrt(times / weight);
+    double centre = (yes ? said - 0.5 : 0.5 - said) / deviation, total = 0.0;
     if (times <= MANY) {
         for (int t = 0; t < times; ++t) total += centre + truncated_normal(state, -centre, HUGE_NUMBER);
         total /= times;
@@ -343,7 +343,7 @@ __device__ inline double draw_side(unsigned long long state, double said, bool y
         total = centre + rise + normal(state) * sqrt(spread / times);
         if (total < 0.0) total = 0.0;
     }
-    return 0.5 + (yes ? total : -total) * DEVIATION;
+    return 0.5 + (yes ? total : -total) * deviation;
 }
 
 // Write each user's hidden ratings, by users and, at `place`[entry], by items; [chain, entry] both.
@@ -360,8 +360,8 @@ extern "C" __global__ void draw_hidden(int n_chains, const long long* indptr, co
         const float* other = psi + (chain * n_items + indices[k]) * D;
         double said = 0.0;
         for (int d = 0; d < D; ++d) said += (double)own[d] * other[d];
-        const int times = WEIGHTED ? (int)weights[k] : 1;
-        const float rating = (float)draw_side(row_seed(seed, k - begin), said, answers[k] > 0.5f, times);
+        const bool yes = answers[k] > 0.5f;
+        const float rating = (float)draw_side(row_seed(seed, k - begin), said, yes, WEIGHTED ? weights[k] : 1.0);
         by_users[chain * n_entries + k] = rating;
         by_items[chain * n_entries + place[k]] = rating;
     }

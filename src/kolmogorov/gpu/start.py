@@ -1,4 +1,4 @@
-"""Where chains on a GPU start: as on threads, at the end of a descent or from factors, both of which are run there."""
+"""Where chains on a GPU start: as on threads, from factors, which are drawn there."""
 
 from __future__ import annotations
 
@@ -11,11 +11,9 @@ from kolmogorov._support.seeds import generator
 from kolmogorov._support.threads import Threads
 from kolmogorov._support.typing import Floats
 from kolmogorov.draws.chain import START, ChainSource
-from kolmogorov.draws.likelihood import DrawnEvents
-from kolmogorov.draws.start import LINE, FactorChain, Factors, descended, from_factors, plain_start, start_problem
+from kolmogorov.draws.start import LINE, FactorChain, Factors, from_factors, plain_start
 from kolmogorov.errors import ExecutionError, ParameterError
 from kolmogorov.gpu.cuda import Cuda
-from kolmogorov.gpu.descent import GpuEngine
 from kolmogorov.gpu.draws import ChainSide, GpuChains, sent
 
 #: The most events: a row's equations lie in the memory that a block shares.
@@ -28,8 +26,6 @@ def gpu_chains(cuda: Cuda, source: ChainSource, number: int) -> GpuChains:
     """Start as many chains as the GPU's memory holds, from that of a number on; as `draws.start.started` does."""
     dealer, plan, table, known = Threads(1), source.plan, source.table, source.features
     first = source.chain(number, dealer)
-    if isinstance(first.kind, DrawnEvents):
-        raise ParameterError("Of these draws there are none on a GPU. Leave 'execution' out.")
     if plan.n_events > _MOST_EVENTS:
         raise ParameterError(f"On a GPU models are drawn with at most {_MOST_EVENTS} events, got {plan.n_events}.")
     fixed, budget = 24 * len(table) + 4 * (known.users.size + known.items.size), cuda.budget()
@@ -46,13 +42,10 @@ def gpu_chains(cuda: Cuda, source: ChainSource, number: int) -> GpuChains:
     chains = [first, *(source.chain(k, dealer) for k in range(number + 1, last))]
     plain = [plain_start(chain) for chain in chains]
     batch = GpuChains(cuda, chains, plain)
-    if first.levels.size == 2:
-        engine = GpuEngine(start_problem(first), first.observations, cuda)
-        batch.take([descended(*given, engine) for given in zip(chains, plain, strict=True)])
-    elif first.n_events > 1 and not first.unobserved:
+    if first.n_events > 1 and not first.unobserved:
         rngs = [generator(chain.seed, START, 1) for chain in chains]
         drawing = FactorDrawing(batch, [FactorChain(*given) for given in zip(chains, rngs, strict=True)])
-        found = zip(chains, plain, drawing.settled(), rngs, strict=True)
+        found = zip(chains, drawing.settled(), rngs, strict=True)
         batch.take([from_factors(*given) for given in found])
     return batch
 
@@ -111,7 +104,7 @@ class FactorDrawing:
         return out.astype(np.float32), squares
 
     def _stretch(self) -> None:
-        """Stretch ratings and items away from the line, as `FactorChain.take_answers` does."""
+        """Stretch ratings and items away from the line, as `FactorChain` does."""
         batch, xp, psi = self.batch, self.batch.cuda.cupy, self.batch.psi.astype(np.float64)
         users, items = batch.users, batch.items
         weights = items.weights if items.weighted else 1.0

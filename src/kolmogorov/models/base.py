@@ -644,8 +644,7 @@ class EventModel(Interpretation, TransformerMixin, Recommender):  # type: ignore
         return self._of_thetas(self._new_thetas(placing.view_of(self.fitted_, table_of(self, X, reset=False), "users")))
 
     def _on_draw(self, draw: SamplingProgress) -> bool:
-        error = "" if draw.rmse is None else f"  held-out rmse {draw.rmse:.4f}"
-        return self._told(f"chain {draw.chain + 1}/{draw.n_chains}  sweep {draw.sweep}/{draw.n_sweeps}{error}", draw)
+        return self._told(f"chain {draw.chain + 1}/{draw.n_chains}  sweep {draw.sweep}/{draw.n_sweeps}", draw)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -13,11 +13,11 @@ from kolmogorov._support.progress import notice
 from kolmogorov._support.seeds import base_seed
 from kolmogorov._support.threads import Threads
 from kolmogorov._support.typing import Floats
-from kolmogorov._support.validation import AUTO, NONE, POSITIVE, Requirement, between, check_parameters, integer, one_of
+from kolmogorov._support.validation import AUTO, Requirement, between, check_parameters, integer, one_of
 from kolmogorov.cluster.dask import Dask
 from kolmogorov.data.attributes import Newcomers, TableAttributes
 from kolmogorov.data.changes import Change
-from kolmogorov.data.observations import Observations, check_any
+from kolmogorov.data.observations import Observations
 from kolmogorov.data.view import View
 from kolmogorov.descent.attributes import without_placed
 from kolmogorov.descent.fitted import Fitted
@@ -43,11 +43,9 @@ from kolmogorov.models.tables import learnable
 _ENOUGH = (0.003, 0.0015)
 Likelihood = Literal["auto", "gaussian", "bernoulli"]
 _RULES: dict[str, Requirement] = COMMON_RULES | {
-    "psi": one_of(("auto", "binary")),
     "likelihood": one_of(("auto", "gaussian", "bernoulli")),
     **lengths("n_chains", "burn_in", "n_samples"),
     "n_features": integer(0) | AUTO,
-    "max_seconds": POSITIVE | NONE,
 }
 
 
@@ -62,16 +60,12 @@ class BayesianKolmogorovModel(EventModel):
     n_events : int or "auto"
         Of each draw. "auto" lets the table say: as many, from 4 to 48, as go with the number of factors that predict
         cells held out of it best. Below 200 and above two million ratings it follows their number.
-    psi : {"auto", "binary"}
-        The values that an item may take in an event; "binary" is the paper's model, in which it happens or not. "auto"
-        takes, for ratings, a grid that reaches at least one scale beyond either end, and for 0/1 data those of ratings
-        that are hidden: a yes is one that lies, with noise, above one half.
     likelihood : {"auto", "gaussian", "bernoulli"}
-        Answers with normal noise, of a variance that depends on the user, or yes and no. "auto" takes "bernoulli" for
-        0/1 data and "gaussian" for others.
+        Answers with normal noise, of a variance that depends on the user, or yes and no: a yes is a hidden rating that
+        lies, with noise, above one half. "auto" takes "bernoulli" for 0/1 data and "gaussian" for others.
     n_chains : int or "auto"
         Independent chains, started apart; on several threads they run side by side. "auto" takes at most 8, and at most
-        4 from 300,000 ratings on, or 100,000 that are yes/no; it stops at 2 or 4 where the average has settled.
+        4 from 300,000 ratings on; it stops at 2 or 4 where the average has settled.
     burn_in : int or "auto"
         Sweeps at the start of each chain that are not kept; the priors of users and of values are learned during them.
         "auto" takes 100.
@@ -83,9 +77,6 @@ class BayesianKolmogorovModel(EventModel):
     unobserved : float or "auto"
         Where only yes is recorded: what every entry that was not observed weighs, as a no. "auto" takes a weight by the
         density of the table. It goes with normal noise, and lies below all weights.
-    max_seconds : float, optional
-        Time for the chains: their length, and then their number, is cut to what fits. The draws then depend on how
-        fast the machine is. Not on a cluster.
     random_state : int, Generator or None
         The same integer gives the same bits on any number of threads.
     n_jobs : int or None
@@ -118,14 +109,12 @@ class BayesianKolmogorovModel(EventModel):
         self,
         n_events: int | Auto = "auto",
         *,
-        psi: Literal["auto", "binary"] = "auto",
         likelihood: Likelihood = "auto",
         n_chains: int | Auto = "auto",
         burn_in: int | Auto = "auto",
         n_samples: int | Auto = "auto",
         n_features: int | Auto = "auto",
         unobserved: float | Auto = 0.0,
-        max_seconds: float | None = None,
         random_state: Any = None,
         n_jobs: int | None = -1,
         execution: Cuda | Dask | None = None,
@@ -133,14 +122,12 @@ class BayesianKolmogorovModel(EventModel):
         verbose: int = 0,
     ) -> None:
         self.n_events = n_events
-        self.psi = psi
         self.likelihood = likelihood
         self.n_chains = n_chains
         self.burn_in = burn_in
         self.n_samples = n_samples
         self.n_features = n_features
         self.unobserved = unobserved
-        self.max_seconds = max_seconds
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.execution = execution
@@ -155,9 +142,7 @@ class BayesianKolmogorovModel(EventModel):
     _read: Fitted | None
     _rules = _RULES
 
-    def fit(
-        self, X: Any, y: None = None, *, users: Any = None, items: Any = None, test: Observations | None = None
-    ) -> Self:
+    def fit(self, X: Any, y: None = None, *, users: Any = None, items: Any = None) -> Self:
         """Draw models given a table.
 
         Parameters
@@ -171,8 +156,6 @@ class BayesianKolmogorovModel(EventModel):
             in the column with a usual name for them, in an index with a name or with texts, or in the first column.
             Cells may be missing, and so may ids. How much each attribute is believed is learned. A column that cannot
             be used is named in a warning. Who and what has no ratings is placed by attributes.
-        test : Observations, optional
-            Held-out data, on which the running error is shown.
 
         Examples
         --------
@@ -185,10 +168,6 @@ class BayesianKolmogorovModel(EventModel):
         """
         self._check_parameters()
         table = learnable(self, X, only_yes=self.unobserved != 0.0)
-        if test is not None:
-            if not isinstance(test, Observations):
-                raise DataError(f"'test' must be Observations, got {type(test).__name__}.")
-            check_any(test, "to test on")
         known = TableAttributes.read(users, items, (table.users, table.items))
         found, _ = drawn(
             self._plan(table),
@@ -196,8 +175,6 @@ class BayesianKolmogorovModel(EventModel):
             base_seed(self.random_state),
             self.execution or Threads(self.n_jobs),
             self._on_draw,
-            test=None if test is None else test.rescaled(table.scale),
-            max_seconds=None if self.max_seconds is None else float(self.max_seconds),
             known=known,
         )
         self._adopt(self._introduced(found, *known.newcomers))
@@ -380,28 +357,21 @@ class BayesianKolmogorovModel(EventModel):
     def _introduced(self, fitted: Posterior, users: Newcomers | None, items: Newcomers | None) -> Posterior:
         return fitted if users is None and items is None else introduced(fitted, users, items)
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        if self.max_seconds is not None and isinstance(self.execution, Dask):
-            raise ParameterError("'max_seconds' does not go with 'execution': chains on a cluster are not cut short.")
-
     def _plan(self, table: Observations, *, learned: bool = True) -> Plan:
         """Return what `fit` samples of a table; a number of events that is left open is a guess unless `learned`."""
-        likelihood = self._likelihood(table)
-        # An event is drawn behind each answer but where a rating is.
-        answers, only_yes = likelihood != "gaussian" and self.psi == "binary", self.unobserved != 0.0
+        likelihood, only_yes = self._likelihood(table), self.unobserved != 0.0
         given = {name: getattr(self, name) for name in ("n_events", "n_chains", "burn_in", "n_samples", "n_features")}
         sizes = replace(
-            suited(table, answers=answers, only_yes=only_yes),
+            suited(table, only_yes=only_yes),
             **{name: int(n) for name, n in given.items() if n != "auto"},
         )
-        if learned and self.n_events == "auto" and not answers and not only_yes:
+        if learned and self.n_events == "auto" and not only_yes:
             sizes = replace(sizes, n_events=told_apart(table, sizes.n_events, sizes.n_features, self.n_jobs))
-        settling = self.n_chains == "auto" and self.max_seconds is None and not only_yes
+        settling = self.n_chains == "auto" and not only_yes
         return Plan(
             **vars(sizes),
             likelihood=likelihood,
-            levels=level_grid(self.psi, table, likelihood, sizes.n_events),
+            levels=level_grid(table, likelihood, sizes.n_events),
             unobserved=self._weight(table, likelihood),
             enough=_ENOUGH[likelihood != "gaussian"] if settling else 0.0,
         )
@@ -425,8 +395,4 @@ class BayesianKolmogorovModel(EventModel):
             return likelihood_of(table) if self.unobserved == 0.0 else "gaussian"
         if self.likelihood == "bernoulli" and not table.is_binary:
             raise DataError("likelihood 'bernoulli' is for values 0 and 1; these data have others. Use 'gaussian'.")
-        if self.likelihood != "gaussian" and table.weights is not None and (table.weights % 1.0).any():
-            raise DataError(
-                f"With likelihood '{self.likelihood}' weights must be whole numbers: how often an answer was given."
-            )
         return str(self.likelihood)

@@ -79,9 +79,9 @@ def short_draws(
     keep_interrupted: bool,
 ) -> tuple[Posterior, bool]:
     """Draw by a few short chains; return the draws, and whether Ctrl-C ended them early."""
-    likelihood, guess = likelihood_of(table), suited(table, answers=False)
+    likelihood, guess = likelihood_of(table), suited(table)
     sizes = short(table, told_apart(table, guess.n_events, guess.n_features, n_jobs))
-    grid = level_grid("auto", table, likelihood, sizes.n_events)
+    grid = level_grid(table, likelihood, sizes.n_events)
     plan = Plan(**vars(sizes), likelihood=likelihood, levels=grid)
     return drawn(plan, table, seed, execution, on_draw, known=known, keep_interrupted=keep_interrupted)
 

@@ -10,12 +10,8 @@ from __future__ import annotations
 import os
 from typing import Any
 
-import numpy as np
-
 from kolmogorov.descent.files import read, refusing
 from kolmogorov.descent.fitted import Fitted
-from kolmogorov.draws.plan import NEARLY_SURE
-from kolmogorov.draws.posterior import Posterior
 from kolmogorov.errors import InvariantError
 from kolmogorov.models.base import NOT_STORED
 from kolmogorov.models.bayesian import BayesianKolmogorovModel
@@ -77,13 +73,7 @@ def _check_size(model: Any, fitted: Any) -> None:
 
 def _check_psi(model: Any, fitted: Any) -> None:
     """What is asked of psi stands in the parameters, and what it is in the arrays."""
-    binary = getattr(model, "psi", None) == "binary"
-    right = True
-    if isinstance(fitted, Fitted):
-        right = (fitted.psi.dtype == bool) == binary
-    elif isinstance(fitted, Posterior) and binary:
-        right = np.array_equal((0.0, 1.0) if fitted.likelihood == "gaussian" else NEARLY_SURE, fitted.levels)
-    if not right:
+    if isinstance(fitted, Fitted) and (fitted.psi.dtype == bool) != (model.psi == "binary"):
         raise InvariantError("the parameter psi and what psi holds do not belong together")
 
 

@@ -44,6 +44,8 @@ FEW = 20
 LENGTH = 10
 #: Entries whose intervals are looked at: the share is then sure to a third of a percent.
 _INTERVALS = 20_000
+#: Chains, and sweeps of burn-in and draws of each, of which a test is made at most. By judgement.
+_CHAINS, _SAMPLES = 8, 200
 MODEL, BIASES = "Kolmogorov model", "user and item biases"
 
 
@@ -82,7 +84,12 @@ def tested(model: Subject, fresh: Observations) -> Test | str:
             return "There are too few observations for a test."
         train, fresh = whole.split(test_size=0.2, random_state=0, by="user" if only_yes else "entry")
         again: Any = clone(model).set_params(random_state=0, callback=None)
-        if not again._has_draws:
+        if again._has_draws:
+            # As many draws as there are, of which a file cannot promise more than it holds.
+            n_chains, n_draws = model.fitted_.n_chains, model.fitted_.n_draws
+            again.set_params(n_chains=min(n_chains, _CHAINS), n_samples=min(n_draws // n_chains, _SAMPLES))
+            again.set_params(burn_in="auto" if again.burn_in == "auto" else min(again.burn_in, _SAMPLES))
+        else:
             again.set_params(checkpoint=None)
         try:
             # Of a fit that Ctrl-C ended early the page would tell a quality that is not the model's.

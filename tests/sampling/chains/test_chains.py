@@ -1,28 +1,35 @@
-"""Chains: the same bits, ended early, killed and resumed, hostile checkpoints, and whether they agree."""
+"""Chains: the same bits on any number of threads, ended early or interrupted, and whether they agree."""
 
 import itertools
-import logging
-import re
-import warnings
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from helpers.planned import planned
+from kolmogorov import Observations
+from kolmogorov._support.threads import Threads
 from kolmogorov.data.datasets import planted
-from kolmogorov.descent.engine import Engine
+from kolmogorov.draws import sampler
+from kolmogorov.draws.chain import Chain
 from kolmogorov.draws.convergence import convergence_of
 from kolmogorov.draws.start import FactorChain
-from kolmogorov.errors import ConvergenceWarning
 from kolmogorov.models.metrics import effective_size, split_rhat
 
-SMALL = {"psi": "binary", "n_chains": 2, "burn_in": 20, "n_samples": 6, "thin": 2, "random_state": 0}
+SMALL = {"n_chains": 2, "burn_in": 20, "n_samples": 6, "thin": 2, "random_state": 0}
+LIKELIHOODS = ("gaussian", "bernoulli")
 
 
 @pytest.fixture(scope="module")
-def ratings():
-    return planted(60, 40, 4, n_observations=960, noise=0.1, random_state=0).observations
+def tables():
+    rated = planted(60, 40, 4, n_observations=960, noise=0.1, random_state=0).observations
+    given = rated.users.ids[rated.user_rows()], rated.items.ids[rated.item_rows()]
+    return {"gaussian": rated, "bernoulli": Observations.from_arrays(*given, (rated.values > 0.5).astype(float))}
+
+
+@pytest.fixture(scope="module")
+def ratings(tables):
+    return tables["gaussian"]
 
 
 @pytest.fixture(scope="module")
@@ -30,59 +37,76 @@ def model(ratings):
     return planned(4, **SMALL).fit(ratings)
 
 
-def test_a_chain_ended_early_is_left_out(ratings):
-    stop = [(1, 24)]
-    alone = SMALL | {"n_jobs": 1}
-    model = planned(4, **alone, callback=lambda d: (d.chain, d.sweep) in stop).fit(ratings)
-    assert (model.posterior_.n_chains, model.posterior_.n_draws) == (1, 6)
-    model = planned(4, **alone, callback=lambda d: d.sweep == 1).fit(ratings)
-    assert (model.posterior_.n_chains, model.posterior_.n_draws) == (1, 1)
-    # After its last sweep a chain is not early.
-    model = planned(4, **alone, callback=lambda d: (d.chain, d.sweep) == (1, 32)).fit(ratings)
-    assert (model.posterior_.n_chains, model.posterior_.n_draws) == (2, 12)
+def same(a, b):
+    names = ("theta", "psi", "noise")
+    return all((getattr(a.posterior_, name) == getattr(b.posterior_, name)).all() for name in names)
 
 
-def test_chains_side_by_side_that_are_ended_early_are_kept_alike_when_none_is_through(ratings):
-    alongside = SMALL | {"n_jobs": 2, "n_chains": 3}
-    model = planned(4, **alongside, callback=lambda d: (d.chain, d.sweep) == (1, 24)).fit(ratings)
-    assert (model.posterior_.n_chains, model.posterior_.n_draws) == (2, 4)
-    # The third comes after the first two, which are through.
-    model = planned(4, **alongside, callback=lambda d: (d.chain, d.sweep) == (2, 24)).fit(ratings)
-    assert (model.posterior_.n_chains, model.posterior_.n_draws) == (2, 12)
-    # Before the first draw nothing can be kept, so that sampling goes on to it.
-    model = planned(4, **alongside, callback=lambda d: d.sweep == 1).fit(ratings)
-    assert (model.posterior_.n_chains, model.posterior_.n_draws) == (2, 2)
+@pytest.mark.parametrize("likelihood", LIKELIHOODS)
+def test_draws_are_models_and_have_the_same_bits_on_any_number_of_threads(tables, likelihood):
+    options, table = SMALL | {"likelihood": likelihood}, tables[likelihood]
+    first = planned(4, **options, n_jobs=1).fit(table)
+    assert all(same(first, planned(4, **options, n_jobs=n).fit(table)) for n in (2, 5))
+    assert not same(first, planned(4, **options | {"random_state": 1}).fit(table))
+    posterior = first.posterior_
+    assert (posterior.n_chains, posterior.n_draws) == (2, 12)
+    assert (posterior.theta.sum(axis=2) == 1.0).all()
+    assert (posterior.theta >= 0).all()
+    assert np.isin(posterior.psi, posterior.levels.astype(np.float32)).all()
+    assert len(np.unique(posterior.psi)) > 2
 
 
-def test_a_callback_watches_and_ends(ratings):
-    train, test = ratings.split(test_size=0.2, random_state=0)
-    seen = []
+@pytest.mark.parametrize(
+    ("n_jobs", "n_chains", "stop", "kept"),
+    [
+        (1, 2, (1, 24), (1, 6)),  # the second is ended early, and left out
+        (1, 2, (1, 32), (2, 12)),  # after its last sweep a chain is not early
+        (1, 2, (0, 1), (1, 1)),  # before the first draw nothing can be kept: sampling goes on to it
+        (2, 3, (0, 1), (2, 2)),
+        (2, 3, (1, 24), (2, 4)),  # none is through: all are kept alike
+        (2, 3, (2, 24), (2, 12)),  # the third comes after the first two
+    ],
+)
+def test_a_callback_ends_chains(ratings, n_jobs, n_chains, stop, kept):
+    options = SMALL | {"n_jobs": n_jobs, "n_chains": n_chains}
+    model = planned(4, **options, callback=lambda draw: (draw.chain, draw.sweep) == stop).fit(ratings)
+    assert (model.posterior_.n_chains, model.posterior_.n_draws) == kept
 
-    def watch(draw):
-        seen.append(draw)
-        return draw.chain == 0 and draw.sweep == 24
 
-    model = planned(4, **SMALL, n_jobs=1, callback=watch).fit(train, test=test)
-    assert seen[-1].rmse is not None
-    assert seen[0].rmse is None
-    assert model.posterior_.n_draws == 2
-    assert model.evaluate(test)["rmse"] == pytest.approx(seen[-1].rmse, abs=1e-6)
+@pytest.mark.parametrize(("owner", "n_jobs"), [(FactorChain, 1), (FactorChain, 2), (Chain, 1), (Chain, 2)])
+def test_an_interrupt_is_not_swallowed_and_ends_all_chains(ratings, monkeypatch, owner, n_jobs):
+    right, calls = owner.sweep, itertools.count()
 
-
-@pytest.mark.parametrize("n_jobs", [1, 2])
-@pytest.mark.parametrize(("psi", "owner", "name"), [("auto", FactorChain, "sweep"), ("binary", Engine, "sweep")])
-def test_an_interrupt_during_the_start_of_a_chain_is_not_swallowed(ratings, monkeypatch, n_jobs, psi, owner, name):
-    right, calls = getattr(owner, name), itertools.count()
-
-    def interrupted(self, *given):
+    def interrupted(self, *given, **options):
         if next(calls) == 3:
             raise KeyboardInterrupt
-        return right(self, *given)
+        return right(self, *given, **options)
 
-    monkeypatch.setattr(owner, name, interrupted)
+    monkeypatch.setattr(owner, "sweep", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        planned(4, **SMALL | {"psi": psi}, n_jobs=n_jobs).fit(ratings)
-    assert next(calls) == 4
+        planned(4, **SMALL, n_jobs=n_jobs).fit(ratings)
+    assert next(calls) < 3 + 2 * n_jobs * sampler._LONGEST
+
+
+@pytest.mark.parametrize("when", range(8, 16))
+def test_draws_survive_an_interrupt_at_any_time_after_the_first(ratings, when):
+    """Ctrl-C that comes while draws are taken over or told of: all chains have as many, at least one."""
+    plan, told = planned(4, **SMALL | {"burn_in": 3, "n_samples": 2})._plan(ratings), itertools.count(1)
+
+    def interrupt(draw):
+        if next(told) == when:
+            raise KeyboardInterrupt
+
+    if when < 9:
+        with pytest.raises(KeyboardInterrupt):
+            sampler.drawn(plan, ratings, 0, Threads(2), interrupt, keep_interrupted=True)
+        return
+    found, early = sampler.drawn(plan, ratings, 0, Threads(2), interrupt, keep_interrupted=True)
+    assert early is (when <= 14)
+    assert (found.n_chains, found.n_draws) == (2, 2 if when <= 12 else 4)
+
+
+# --- whether they agree -----------------------------------------------------------------------------------------------
 
 
 def test_diagnostics(ratings, model):
@@ -107,31 +131,18 @@ def test_convergence_measures(rng):
     assert (split_rhat(independent + np.arange(4)[:, None, None]) > 1.3).all()
 
 
-def test_a_fit_ends_with_one_short_line_that_says_whether_chains_agree(ratings, caplog):
-    caplog.set_level(logging.INFO, logger="kolmogorov")
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", ConvergenceWarning)
-        model = planned(4, psi="binary", n_chains=3, burn_in=1, n_samples=8, random_state=0).fit(ratings)
-        planned(4, psi="binary", n_chains=1, burn_in=1, n_samples=8, random_state=0).fit(ratings)
-    differ, alone = (record.message for record in caplog.records)
-    assert (
-        differ
-        == "4 events, 3 chains of 8 draws, which found different solutions; averages are usable, rules may not be"
-    )
-    assert alone == "4 events, 1 chain of 8 draws"
-    told = str(convergence_of(model.posterior_))
-    assert re.search("do not agree: R-hat is above 1.1 for .*More chains", told)
-
-
 def test_convergence_is_judged_by_predictions_and_by_priors(model):
     posterior = model.posterior_
-    n = posterior.n_draws
-    same = replace(posterior, theta=np.tile(posterior.theta[:1], (n, 1, 1)), psi=np.tile(posterior.psi[:1], (n, 1, 1)))
-    steady = replace(same, priors={"concentration": np.full(n, 20.0)})
-    assert convergence_of(steady).settled
-    assert convergence_of(steady).line == "2 chains of 6 draws, which agree"
-    assert "agree: R-hat of 400 predictions is at most 1.00" in str(convergence_of(steady))
-    apart = replace(same, priors={"concentration": np.repeat([20.0, 200.0], n // 2)})
-    found = convergence_of(apart)
+    n, ones = posterior.n_draws, np.ones((posterior.n_draws, 1, 1), dtype=np.float32)
+    same = replace(posterior, theta=posterior.theta[:1] * ones, psi=posterior.psi[:1] * ones)
+    steady = convergence_of(replace(same, priors={"concentration": np.full(n, 20.0)}))
+    assert steady.settled
+    assert steady.line == "2 chains of 6 draws, which agree"
+    assert "agree: R-hat of 400 predictions is at most 1.00" in str(steady)
+    found = convergence_of(replace(same, priors={"concentration": np.repeat([20.0, 200.0], n // 2)}))
     assert found.disagreeing == ("concentration",)
     assert "their concentration is 20, 200" in str(found)
+    apart = np.repeat([1.0, 2.0], n // 2).astype(np.float32)[:, None, None]
+    differ = convergence_of(replace(same, psi=same.psi * apart, priors={}))
+    assert differ.line.endswith("which found different solutions; averages are usable, rules may not be")
+    assert "do not agree: R-hat is above 1.1 for" in str(differ)

@@ -19,7 +19,7 @@ from kolmogorov.draws.likelihood import Gaussian, HiddenRatings
 from kolmogorov.draws.plan import level_grid, rating_levels, short
 from kolmogorov.draws.priors import PsiPrior
 from kolmogorov.draws.sampler import averaging_left, drawn
-from kolmogorov.draws.start import FactorChain, Factors, draw_normals, settled, told_apart
+from kolmogorov.draws.start import FactorChain, Factors, draw_normals, told_apart
 
 
 def low_rank(seed, n_users=120, n_items=60, noise=0.02):
@@ -70,7 +70,7 @@ def test_factors_are_found_and_are_the_same_on_any_number_of_threads():
     for n in (1, 3):
         with Threads(n) as dealer:
             chain = chain_of(table, n_events=4, dealer=dealer, levels=rating_levels(table, 4))
-            found.append(settled([FactorChain(chain, np.random.default_rng(7))], dealer)[0])
+            found.append(FactorChain(chain, np.random.default_rng(7)).settled())
     first, second = found
     assert (first.users == second.users).all()
     assert (first.items == second.items).all()
@@ -138,7 +138,7 @@ def blocs(seed=0, n_users=80, n_items=40, share=0.8):
 
 
 def hidden_factors(table, dealer, seed=7, n_events=3):
-    levels = level_grid("auto", table, "bernoulli", n_events)
+    levels = level_grid(table, "bernoulli", n_events)
     options = {"likelihood": "bernoulli", "n_events": n_events, "levels": levels}
     return FactorChain(chain_of(table, seed=seed, dealer=dealer, **options), np.random.default_rng(seed))
 
@@ -147,7 +147,7 @@ def test_a_stretch_has_the_density_of_ratings_and_items_stretched_together():
     table = blocs()
     with Threads(1) as dealer:
         chain = hidden_factors(table, dealer)
-        settled([chain], dealer)
+        chain.settled()
     view, logs, now, ratings = table.columns, np.linspace(-2.0, 2.0, 2001), chain.factors, chain.columns.values
     owners = view.owners(0, table.n_items)
     left = ratings - np.einsum("nd,nd->n", now.users[view.indices], now.items[owners])
@@ -166,7 +166,7 @@ def test_a_stretch_has_the_density_of_ratings_and_items_stretched_together():
 def test_sure_answers_are_far_from_the_line_at_once():
     table = blocs(2)
     with Threads(1) as dealer:
-        (factors,) = settled([hidden_factors(table, dealer)], dealer)
+        factors = hidden_factors(table, dealer).settled()
     said = np.einsum("nd,nd->n", factors.users[table.user_rows()], factors.items[table.item_rows()])
     surety = np.where(table.values > 0.5, said - 0.5, 0.5 - said) / np.sqrt(NOISE)
     assert (surety > 0).mean() > 0.99
@@ -177,7 +177,7 @@ def test_items_without_answers_and_answers_that_were_given_often():
     users, items, answers = [0, 0, 1, 1, 2], [0, 1, 0, 1, 0], [1.0, 0.0, 1.0, 0.0, 1.0]
     table = Observations.from_arrays(users, items, answers, weights=[1.0, 500.0, 2.0, 1.0, 40.0])
     with Threads(1) as dealer:
-        (factors,) = settled([hidden_factors(table, dealer, n_events=2)], dealer)
+        factors = hidden_factors(table, dealer, n_events=2).settled()
     assert np.isfinite(factors.users).all()
     assert np.isfinite(factors.items).all()
     assert factors.noise == NOISE
@@ -215,9 +215,8 @@ def test_what_averaging_would_still_bring(hidden):
     users, items, say = table.user_rows(), table.item_rows(), naive.chance_of_yes if hidden else np.asarray
     means = np.array([np.mean([say((d.theta @ d.psi.T)[users, items]) for d in c], axis=0) for c in chains])
     expected = means.var(axis=0, ddof=1).mean() / 4 / ((means.mean(axis=0) - table.values) ** 2).mean()
-    assert averaging_left(
-        table, chains, (HiddenRatings if hidden else Gaussian)(posterior.levels, 0.0)
-    ) == pytest.approx(expected, rel=1e-5)
+    kind = (HiddenRatings if hidden else Gaussian)(posterior.levels, 0.0)
+    assert averaging_left(table, chains, kind) == pytest.approx(expected, rel=1e-5)
 
 
 def test_easy_tables_take_fewer_chains_and_the_same_on_any_number_of_threads():

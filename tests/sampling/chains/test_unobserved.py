@@ -47,7 +47,7 @@ def test_a_sweep_is_that_of_the_whole_table(likes, weighted):
     ids = (likes.users.ids[rows], likes.items.ids[columns])
     whole = Observations.from_arrays(*ids, full.ravel(), weights=weights.ravel())
     first, second = _chain(part, unobserved=weight), _chain(whole)
-    state = started([first], first.dealer)[0]
+    state = started(first)
     first.noise_rate = second.noise_rate
     for index in (1, 2, 3):
         mine, yours = (chain.sweep(state, index, learning=False) for chain in (first, second))
@@ -57,10 +57,9 @@ def test_a_sweep_is_that_of_the_whole_table(likes, weighted):
         state = replace(mine, theta=yours.theta)
 
 
-@pytest.mark.parametrize("psi", ["auto", "binary"])
-def test_lists_find_what_was_left_out(likes, psi):
+def test_lists_find_what_was_left_out(likes):
     train, test = likes.split(0.2, random_state=0, by="user")
-    fitted = planned(4, unobserved="auto", psi=psi, **SHORT).fit(train)
+    fitted = planned(4, unobserved="auto", **SHORT).fit(train)
     scores = fitted.evaluate(test, ranking=True, k=10)
     one = km.KolmogorovModel(1, unobserved="auto", learn_from="ratings", random_state=0).fit(train)
     popular = one.evaluate(test, ranking=True, k=10)

@@ -55,7 +55,6 @@ def _address(context: click.Context, parameter: click.Parameter, text: str | Non
 @click.option("--users", type=Input(), metavar="FILE", help="What is known of users: ages, jobs; a row for each id.")
 @click.option("--items", type=Input(), metavar="FILE", help="What is known of items: genres, years; lists as A|B.")
 @click.option("--test-size", type=Finite(), help="Hold out this share of the ratings and measure errors on it.")
-@click.option("--max-seconds", type=Finite(), help="Time limit for draws; fewer are made if needed.")
 @seed_option
 @jobs_option
 @click.option("--gpu", is_flag=True, help="Fit on an NVIDIA GPU. Needs the extra 'cuda'.")
@@ -76,7 +75,7 @@ def command(
     Examples:
       kolmogorov fit ratings.csv -o model.km
       kolmogorov fit ratings.csv --point --events 8 -o model.km
-      kolmogorov fit u.data --maximum 5 --test-size 0.2 --max-seconds 60 -o ml.km
+      kolmogorov fit u.data --maximum 5 --test-size 0.2 -o ml.km
       kolmogorov fit u.data --maximum 5 --learn-from ratings --set user_reg=30 -o ml.km
       kolmogorov fit ratings.csv --users users.csv --items films.csv -o model.km
       kolmogorov fit clicks.csv --implicit --test-size 0.2 -o clicks.km
@@ -113,7 +112,7 @@ def command(
         beside = _attributes(train, options, say)
         say.print(_choice(model, train, options["bayes"] is None))
         doing(None)
-        _fit(model, train, test, beside, say)
+        _fit(model, train, beside, say)
         model.save(output)
         doing("Measuring errors")
         if not quiet:
@@ -131,7 +130,7 @@ def _unfitted(options: dict[str, Any], execution: Any) -> Any:
     from kolmogorov.models.kolmogorov import KolmogorovModel
     from kolmogorov.models.lists import ListModel
 
-    names = ("n_events", "psi", "learn_from", "max_seconds", "random_state", "n_jobs")
+    names = ("n_events", "psi", "learn_from", "random_state", "n_jobs")
     given = {name: options[name] for name in names if options[name] is not None}
     given |= {} if execution is None else {"execution": execution}
     kinds: tuple[Any, ...] = (BayesianKolmogorovModel, KolmogorovModel, ListModel)
@@ -145,7 +144,7 @@ def _unfitted(options: dict[str, Any], execution: Any) -> Any:
     elif options["implicit"] and not options["bayes"]:
         kind, given["unobserved"] = KolmogorovModel, "auto"
     elif options["bayes"] is None:
-        only_one = given.keys() - set(draws) or given.get("psi") == "soft" or isinstance(execution, Dask)
+        only_one = given.keys() - set(draws) or isinstance(execution, Dask)
         kind = KolmogorovModel if only_one else kind
     elif not options["bayes"]:
         kind = KolmogorovModel
@@ -234,8 +233,8 @@ def _choice(model: Any, train: Any, by_default: bool) -> str:
     return f"Fitting one model from the ratings{'' if why == 'as asked' else f': {why}'}."
 
 
-def _fit(model: Any, train: Any, test: Observations | None, beside: dict[str, Any], say: Any) -> None:
-    """Fit with a bar that shows chains, and an error: of draws on what is held out, of one model in training."""
+def _fit(model: Any, train: Any, beside: dict[str, Any], say: Any) -> None:
+    """Fit with a bar that shows chains or, of one model, the error in training."""
     from kolmogorov.cli.display import counting_bar
     from kolmogorov.cli.shell import first_interrupt
 
@@ -246,14 +245,13 @@ def _fit(model: Any, train: Any, test: Observations | None, beside: dict[str, An
         def advance(sweep: Any) -> bool:
             if hasattr(sweep, "chain"):
                 done[sweep.chain] = sweep.sweep
-                error = "" if sweep.rmse is None else f"held-out rmse {sweep.rmse:.4f}"
-                show(sum(done.values()), sweep.n_chains * sweep.n_sweeps, error if draws else "completing the table")
+                show(sum(done.values()), sweep.n_chains * sweep.n_sweeps, "" if draws else "completing the table")
             else:
                 show(sweep.sweep, None, f"rmse {sweep.rmse:.4f}")
             return stopping.is_set()
 
         model.callback = advance
-        model.fit(train, **({"test": test} if draws else {}), **beside)
+        model.fit(train, **beside)
 
 
 def _results(model: Any, test: Observations | None, say: Any) -> None:

@@ -1,4 +1,4 @@
-"""Draws of many-valued models have their exact distributions, by going through all that an item can be."""
+"""Random numbers, conditional draws and what draws say: their exact distributions, or the numbers of slow twins."""
 
 import numpy as np
 import pytest
@@ -8,20 +8,23 @@ from scipy import stats
 from scipy.special import ndtri
 
 import naive
+from helpers.processes import printed
 from kolmogorov._support.seeds import row_seeds
+from kolmogorov.descent.fitted import NOISE
 from kolmogorov.draws.gibbs import (
-    draw_emissions,
-    draw_emitted,
+    chance_of_yes,
+    draw_hidden,
     draw_psis,
     draw_spaced,
     draw_thetas,
-    gamma,
+    truncated_normal,
     uniform,
 )
-from kolmogorov.draws.likelihood import answer_shares, draw_products, mixture_quantile
-from kolmogorov.draws.posterior import low_quantile
+from kolmogorov.draws.likelihood import answer_shares, chances_of_yes, mixture_quantile
+from kolmogorov.draws.posterior import draw_products, low_quantile
 
 N = 20_000
+DEVIATION = np.sqrt(NOISE)
 
 
 def seeds(sweep=0, n=N):
@@ -52,6 +55,38 @@ def agree(found, expected):
 def precision_matrix(rng, size):
     root = rng.normal(size=(size, size))
     return root @ root.T + np.eye(size)
+
+
+# --- random numbers ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "bounds", [(-1, 1), (-0.1, 5), (0.5, 0.7), (2, 2.5), (4, 9), (-9, -4), (-3, -2.9), (-8, 8), (1, 40)]
+)
+def test_truncated_normals(bounds):
+    state, found = np.uint64(3), []
+    for _ in range(4000):
+        state, x = truncated_normal(np.uint64(state), float(bounds[0]), float(bounds[1]))
+        found.append(x)
+    assert min(found) >= bounds[0]
+    assert max(found) <= bounds[1]
+    assert stats.kstest(found, stats.truncnorm(*bounds).cdf).pvalue > 1e-4
+
+
+@pytest.mark.parametrize(
+    "bounds", [(np.nan, 1.0), (0.0, np.nan), (np.nan, np.nan), (1e200, 2e200), (1e200, np.inf), (-2e200, -1e200)]
+)
+@pytest.mark.long("chains")
+def test_rejection_ends_where_bounds_are_no_numbers_or_too_large(bounds):
+    code = "import sys, numpy as np; from kolmogorov.draws.gibbs import truncated_normal\n"
+    code += "print(truncated_normal(np.uint64(3), float(sys.argv[1]), float(sys.argv[2]))[1])"
+    low, high = bounds
+    (found,) = [float(line) for line in printed(code, low, high)]
+    assert not found < low
+    assert not found > high
+
+
+# --- items and users --------------------------------------------------------------------------------------------------
 
 
 def draw_level(state, logs):
@@ -93,23 +128,6 @@ def test_values_have_their_exact_distribution(rng, grid):
     assert agree(places(out, grid.size), expected)
 
 
-def test_values_behind_answers_have_their_exact_distribution(rng):
-    chance = np.array([0.1, 0.9])
-    emission, position, size = np.column_stack([1.0 - chance, chance]), np.array([0.2, 0.8]), 3
-    theta = rng.dirichlet(np.ones(size), 6)
-    answers = rng.integers(2, size=6).astype(np.uint8)
-    times = rng.integers(1, 4, 6).astype(float)
-    centre, pull = rng.random(size), precision_matrix(rng, size)
-    codes, out = np.zeros((N, size), dtype=np.uint8), np.empty((N, size), dtype=np.uint8)
-    prior = (position, np.tile(centre, (N, 1)), pull)
-    for sweep in range(25):
-        draw_emissions(*copies(answers, times), theta, emission, *prior, codes, seeds(sweep), 0, N, out)
-        codes = out.copy()
-    given_ = (emission, position, centre, pull)
-    expected = naive.emission_distribution(theta, answers, times, *given_)
-    assert agree(places(codes, len(emission)), expected)
-
-
 def test_thetas_have_their_exact_distribution(rng):
     n, size = 4000, 3
     psi = np.array([-0.4, 0.0, 0.6, 1.4])[rng.integers(4, size=(5, size))]
@@ -126,39 +144,93 @@ def test_thetas_have_their_exact_distribution(rng):
         assert stats.ks_2samp(out[:, d], reference[:, d]).pvalue > 1e-4
 
 
-@given(st.integers(0, 2**32 - 1), st.integers(1, 4))
+# --- yes and no, behind which ratings are hidden ----------------------------------------------------------------------
+
+
+def drawn(said, yes, times=None, n=4000):
+    """Hidden ratings behind the same answer, drawn again and again."""
+    indptr, indices, out = np.arange(n + 1), np.zeros(n, dtype=np.int32), np.empty(n)
+    weights = np.empty(0) if times is None else np.full(n, float(times))
+    own, others = np.ones((n, 1)), np.array([[said]])
+    draw_hidden(indptr, indices, np.full(n, float(yes)), weights, own, others, seeds(n=n), 0, n, out)
+    return out
+
+
+@given(st.floats(-12.0, 12.0))
+def test_the_chance_of_a_yes_is_that_of_a_rating_above_one_half(said):
+    expected = naive.chance_of_yes(said)
+    assert chance_of_yes(said) == pytest.approx(expected, rel=1e-12, abs=1e-300)
+    assert chances_of_yes(np.array([said]))[0] == pytest.approx(expected, rel=1e-9, abs=1e-300)
+    assert chances_of_yes(np.array([said], dtype=np.float32)).dtype == np.float32
+
+
+@pytest.mark.parametrize("yes", [False, True])
+@pytest.mark.parametrize("said", [-6.0, -0.4, 0.5, 0.7, 1.6, 7.0])
+def test_ratings_have_their_exact_distribution(said, yes):
+    found = drawn(said, yes)
+    assert ((found > 0.5) == yes).all()
+    ends = ((0.5 - said) / DEVIATION, np.inf) if yes else (-np.inf, (0.5 - said) / DEVIATION)
+    exact = stats.truncnorm(*ends, loc=said, scale=DEVIATION)
+    assert stats.kstest(found, exact.cdf).pvalue > 1e-4
+
+
+@pytest.mark.parametrize("said", [-4.0, 0.1, 0.5, 0.9, 5.0])
+@pytest.mark.parametrize("times", [7, 60])
+def test_an_answer_that_was_given_often_is_told_by_a_mean(said, times):
+    """Whether they are drawn one by one or all at once: the mean of as many that are drawn."""
+    found = drawn(said, True, times)
+    ends = ((0.5 - said) / DEVIATION, np.inf)
+    many = stats.truncnorm(*ends, loc=said, scale=DEVIATION).rvs((4000, times), random_state=5).mean(axis=1)
+    assert found.mean() == pytest.approx(many.mean(), abs=5.0 * many.std() / np.sqrt(2000))
+    assert found.std() == pytest.approx(many.std(), rel=0.07)
+    assert (found >= 0.5).all()
+
+
+def test_far_from_one_half_the_mean_of_many_joins_what_is_drawn_one_by_one():
+    for said in (-11.4, -11.6, -30.0):
+        few, many = drawn(said, True, 32), drawn(said, True, 33)
+        assert many.mean() - 0.5 == pytest.approx(few.mean() - 0.5, rel=0.02)
+        assert many.std() == pytest.approx(few.std(), rel=0.1)
+
+
+@pytest.mark.parametrize("weight", [1e-9, 0.3, 2.5, 40.5])
+@pytest.mark.parametrize("said", [-0.4, 0.7])
+def test_an_answer_of_any_weight_is_a_mean_that_weighs_as_much(said, weight):
+    """As many ratings as it weighs, each with such noise that their mean has this precision."""
+    times = max(int(weight), 1)
+    wide = DEVIATION * np.sqrt(times / weight)
+    ratings = stats.truncnorm((0.5 - said) / wide, np.inf, loc=said, scale=wide)
+    found = drawn(said, True, weight)
+    assert found.mean() == pytest.approx(ratings.mean(), abs=5.0 * ratings.std() / np.sqrt(times * 4000))
+    assert found.std() == pytest.approx(ratings.std() / np.sqrt(times), rel=0.07)
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 4), st.booleans())
 @settings(max_examples=25, deadline=None)
-def test_thetas_behind_answers_are_those_of_the_twin(seed, size):
+def test_a_row_does_not_know_its_neighbours_nor_an_answer_its_own(seed, size, weighted):
     rng = np.random.default_rng(seed)
-    emission = rng.dirichlet(np.ones(2), 2)
-    counts = rng.integers(0, 6, 7)
+    counts = rng.integers(0, 9, 6)
     indptr = np.append(0, np.cumsum(counts)).astype(np.int64)
-    items, answers = rng.integers(4, size=indptr[-1]).astype(np.int32), rng.integers(2, size=indptr[-1])
-    codes = rng.integers(2, size=(4, size)).astype(np.uint8)
-    theta, alpha = rng.dirichlet(np.ones(size), 7), rng.uniform(0.5, 3.0, size)
-    out = np.empty_like(theta)
-    table = (indptr, items, answers.astype(np.uint8), np.empty(0))
-    draw_emitted(*table, codes, emission, np.tile(alpha, (7, 1)), theta, seeds(n=7), 0, 7, out)
-    for u in range(7):
-        part = slice(indptr[u], indptr[u + 1])
-        given_ = (answers[part], items[part], codes, emission, theta[u], alpha, seeds(n=7)[u], uniform, gamma)
-        np.testing.assert_allclose(out[u], naive.emitted_theta(*given_), rtol=1e-12)
+    n = int(indptr[-1])
+    items, answers = rng.integers(4, size=n).astype(np.int32), rng.integers(2, size=n).astype(float)
+    weights = rng.integers(1, 50, n).astype(float) if weighted else np.empty(0)
+    theta, psi = rng.dirichlet(np.ones(size), 6), rng.normal(size=(4, size))
+    given_ = (indptr, items, answers, weights, theta, psi)
+    whole, parts = np.empty(n), np.empty(n)
+    draw_hidden(*given_, seeds(n=6), 0, 6, whole)
+    for row in range(6):
+        draw_hidden(*given_, seeds(n=6)[row:], row, row + 1, parts)
+    assert (whole == parts).all()
+    assert ((whole > 0.5) == (answers > 0.5)).all()
+    # An answer that is another one leaves the ratings behind the others as they were.
+    if n:
+        answers[0] = 1.0 - answers[0]
+        draw_hidden(*given_, seeds(n=6), 0, 6, parts)
+        assert (whole[1:] == parts[1:]).all()
+        assert whole[0] != parts[0]
 
 
-def test_many_equal_answers_are_drawn_as_if_one_by_one():
-    """A weight of 40 goes through another way than 40 answers, to the same distribution."""
-    n, alpha, emission = 4000, np.tile([1.0, 2.0], (4000, 1)), np.array([[0.7, 0.3], [0.1, 0.9]])
-    codes, ways = np.array([[0, 1]], dtype=np.uint8), []
-    for repeats, weight in ((1, 40.0), (40, 1.0)):
-        indptr = np.arange(n + 1, dtype=np.int64) * repeats
-        table = (indptr, np.zeros(n * repeats, dtype=np.int32), np.ones(n * repeats, dtype=np.uint8))
-        theta, out = np.full((n, 2), 0.5), np.empty((n, 2))
-        for sweep in range(40):
-            given_ = (np.full(n * repeats, weight), codes, emission, alpha, theta, seeds(sweep, n), 0, n, out)
-            draw_emitted(*table, *given_)
-            theta = out.copy()
-        ways.append(theta[:, 0])
-    assert stats.ks_2samp(*ways).pvalue > 1e-4
+# --- what draws say ---------------------------------------------------------------------------------------------------
 
 
 def _draws(rng, grid):
