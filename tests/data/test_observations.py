@@ -489,9 +489,3 @@ def test_what_is_not_at_an_end_or_not_all_the_same_is_accepted(visits, tmp_path)
     almost = Observations.from_arrays(visits.user_rows(), visits.item_rows(), values)
     assert almost.extent() == pack(almost, tmp_path / "packed").extent() == (0.0, 1.0)
     KolmogorovModel(2, random_state=0).fit(almost)
-
-
-def test_a_fold_that_leaves_too_little_is_named():
-    table = Observations.from_arrays(range(9), [0] * 9, [1] * 8 + [0])
-    with pytest.raises(DataError, match=r"Without fold \d of 3 there is too little to learn from. Only yes"):
-        km.tune(table, n_events=1, user_reg=1.0, item_reg=0.0)

@@ -348,5 +348,5 @@ def test_numpys_true_stops_like_pythons(zoo, answer):
     found = tune(
         zoo, n_events=(1, 2), user_reg=(1.0, 3.0), item_reg=0.0, folds=2, callback=lambda *a: trials.append(a) or answer
     )
-    assert len(trials) == len(found.trials) == 1
+    assert len(trials) == len(found.settings) == 1
     assert found.model.n_events == 1

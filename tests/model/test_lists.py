@@ -100,7 +100,7 @@ def test_a_table_of_new_rows_is_completed_as_guests_are(model):
     assert np.allclose(model.predict(row)[0, model.items_.encode(listed["item"].to_numpy())], listed["score"])
 
 
-@pytest.mark.parametrize("neighbours", ["all", 5])
+@pytest.mark.parametrize("neighbours", ["auto", 5])
 def test_files(parts, tmp_path, neighbours):
     path = tmp_path / "lists.km"
     model = km.ListModel(3, neighbours=neighbours, balance=0.25, random_state=0).fit(parts[0])
@@ -132,7 +132,7 @@ def test_files_that_were_altered_are_refused(model, tmp_path):
     def shorter(meta, arrays):
         arrays["link_matrix"] = arrays["link_matrix"][:-1]
 
-    for change in (settings(balance=2.0), settings(ridge="nan"), settings(more=1), itself, shorter):
+    for change in (settings(balance=2.0), settings(ridge="nan"), itself, shorter):
         path.write_bytes(forged(content, change))
         with pytest.raises(FileFormatError):
             km.load(path)

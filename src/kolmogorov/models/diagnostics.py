@@ -29,18 +29,16 @@ def by_chain(posterior: Posterior, observations: Observations, max_entries: int)
     """Return predictions for some entries, priors and noise by name; float64[n_chains, n_samples, n]."""
     check_any(observations, "to look at")
     (users, items), _ = pair_rows(posterior, observations, None, "ignore")
-    draws = posterior.draws(users[:max_entries], items[:max_entries]).T
-    chains = {"prediction": draws.reshape(posterior.n_chains, -1, draws.shape[1])}
-    chains |= {name: numbers.reshape(posterior.n_chains, -1, 1) for name, numbers in posterior.priors.items()}
+    found = {"prediction": posterior.draws(users[:max_entries], items[:max_entries]).T, **posterior.priors}
     if posterior.likelihood == "gaussian":
-        noise = posterior.noise[:, posterior.user_seen]
-        chains["user_noise"] = np.sqrt(noise).reshape(posterior.n_chains, -1, noise.shape[1])
-    return chains
+        found["user_noise"] = np.sqrt(posterior.noise[:, posterior.user_seen])
+    n_chains, n_samples = posterior.n_chains, posterior.n_draws // posterior.n_chains
+    return {name: draws.reshape(n_chains, n_samples, -1) for name, draws in found.items()}
 
 
 def agreement(chains: dict[str, Floats]) -> dict[str, dict[str, Floats]]:
     """Return split R-hat and effective sample size of all that varies within a chain."""
-    if next(iter(chains.values())).shape[1] < 4:
+    if chains["prediction"].shape[1] < 4:
         raise DataError("Diagnostics need at least 4 draws of each chain; raise n_samples.")
     return {
         name: {"rhat": split_rhat(draws), "ess": effective_size(draws)}
@@ -57,13 +55,12 @@ def for_arviz(posterior: Posterior, observations: Observations, max_entries: int
     # The part of version 1 that makes data, which Python 3.11 has as well.
     name = "arviz_base" if installed("arviz_base") else "arviz"
     arviz = require(name, extra="arviz", purpose="posterior plots")
-    groups = groups_of(posterior, observations, max_entries)
     whose = {"of_user": observations.users.ids[observations.user_rows()[:max_entries]]}
     whose |= {"of_item": observations.items.ids[observations.item_rows()[:max_entries]]}
     names = {"entry": [f"{user}, {item}" for user, item in zip(*whose.values(), strict=True)]}
     names |= {"user": posterior.users.ids[posterior.user_seen].tolist()}
     names |= {"item": posterior.items.ids[posterior.item_seen].tolist()}
-    found = arviz.from_dict(groups, coords=names, dims=_DIMENSIONS)
+    found = arviz.from_dict(groups_of(posterior, observations, max_entries), coords=names, dims=_DIMENSIONS)
     return found.map_over_datasets(partial(_named, whose=whose))
 
 
@@ -77,7 +74,7 @@ def _named(group: Any, whose: dict[str, Any]) -> Any:
 def groups_of(posterior: Posterior, observations: Observations, max_entries: int) -> dict[str, dict[str, Any]]:
     """Return ArviZ's groups: the first two axes of what was drawn are chains and draws."""
     chains = by_chain(posterior, observations, max_entries)
-    single = {name: chains[name][..., 0] for name in posterior.priors}
+    chains |= {name: chains[name][..., 0] for name in posterior.priors}
     (users, items), _ = pair_rows(posterior, observations, None, "ignore")
     users, items = posterior.known_rows(users[:max_entries], items[:max_entries])
     answers = observations.rescaled(posterior.scale).values[:max_entries]
@@ -88,13 +85,12 @@ def groups_of(posterior: Posterior, observations: Observations, max_entries: int
     likely = weights * posterior.kind.log_density(said, deviations, answers)
     # With noise; answers that are normal are not cut to the scale.
     again = posterior.kind.answered(said, deviations, np.random.default_rng(0))
+    shape = (posterior.n_chains, -1, users.size)
+    counts = (posterior.user_counts[posterior.user_seen], posterior.item_counts[posterior.item_seen])
     return {
-        "posterior": chains | single,
-        "posterior_predictive": {"answer": again.reshape(posterior.n_chains, -1, users.size)},
-        "log_likelihood": {"answer": likely.reshape(posterior.n_chains, -1, users.size)},
+        "posterior": chains,
+        "posterior_predictive": {"answer": again.reshape(shape)},
+        "log_likelihood": {"answer": likely.reshape(shape)},
         "observed_data": {"answer": answers},
-        "constant_data": {
-            "user_answers": posterior.user_counts[posterior.user_seen],
-            "item_answers": posterior.item_counts[posterior.item_seen],
-        },
+        "constant_data": dict(zip(("user_answers", "item_answers"), counts, strict=True)),
     }

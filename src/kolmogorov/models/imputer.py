@@ -22,6 +22,43 @@ from kolmogorov.models.bayesian import BayesianKolmogorovModel
 _FEW, _OFTEN = 10, 3
 
 
+@dataclass(frozen=True, eq=False)
+class _Scale:
+    """How the numbers of a column lie between 0 and 1: numbers that are known, increasing, and their places."""
+
+    numbers: Floats
+    places: Floats
+    graded: bool
+
+    @classmethod
+    def of(cls, known: Floats) -> Self:
+        """Choose a scale by what is known: grades lie between their ends, others by their normal quantiles."""
+        numbers, counts = np.unique(known.astype(np.float64), return_counts=True)
+        if numbers.size < 2:
+            return cls(numbers if numbers.size else np.zeros(1), np.full(1, 0.5), True)
+        if numbers.size <= _FEW and known.size >= _OFTEN * numbers.size:
+            return cls(numbers, (numbers - numbers[0]) / (numbers[-1] - numbers[0]), True)
+        # Ranks, ties in their middle.
+        quantiles = ndtri((np.cumsum(counts) - 0.5 * counts) / known.size)
+        return cls(numbers, 0.5 + quantiles / (2.0 * max(-quantiles[0], quantiles[-1])), False)
+
+    def places_of(self, column: Floats) -> Floats:
+        """Return the places of numbers; NaN where there is none."""
+        return np.interp(column, self.numbers, self.places)
+
+    def numbers_at(self, places: Floats, *, nearest: bool) -> Floats:
+        """Return the numbers at some places, of grades if wanted the nearest that is known."""
+        if nearest and self.graded:
+            return self.numbers[np.searchsorted(0.5 * (self.places[1:] + self.places[:-1]), places)]
+        return np.interp(places, self.places, self.numbers)
+
+    def drawn(self, said: Floats, noise: Floats, chance: Floats) -> Floats:
+        """Return numbers around some places: of two with the chance that is said, of other grades the nearest."""
+        if self.graded and self.numbers.size == 2:
+            return self.numbers[(chance < said).astype(np.int64)]
+        return self.numbers_at(said + noise, nearest=True)
+
+
 class KolmogorovImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Complete a table of numbers whose columns are on scales of their own, by draws of a Kolmogorov model.
 
@@ -62,10 +99,7 @@ class KolmogorovImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator): 
     True
     """
 
-    _rules: ClassVar[dict[str, Requirement]] = {
-        "n_events": integer(1) | AUTO,
-        "fill": one_of(("mean", "value")),
-    }
+    _rules: ClassVar[dict[str, Requirement]] = {"n_events": integer(1) | AUTO, "fill": one_of(("mean", "value"))}
 
     def __init__(
         self,
@@ -87,14 +121,9 @@ class KolmogorovImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator): 
         self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: None = None) -> Self:
-        """Learn from a table what its columns say of each other.
+        """Learn from a table of numbers, an array or a data frame, what its columns say of each other.
 
-        Parameters
-        ----------
-        X : array or data frame of numbers
-            NaN is missing. A column of which nothing is known is filled with 0.
-        y : None
-            Ignored.
+        NaN is missing. A column of which nothing is known is filled with 0.
         """
         check_parameters(type(self).__name__, {name: getattr(self, name) for name in self._rules}, self._rules)
         table = self._table(X, reset=True)
@@ -102,26 +131,23 @@ class KolmogorovImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator): 
             raise DataError("The table holds no number to learn from: all of it is missing.")
         self._table_ = table
         self._scales = [_Scale.of(column[~np.isnan(column)]) for column in table.T]
-        lengths = {name: getattr(self, name) for name in ("n_events", "n_chains", "burn_in", "n_samples", "n_jobs")}
         self._seed = base_seed(self.random_state)
-        model = BayesianKolmogorovModel(**lengths, likelihood="gaussian", random_state=self._seed)
+        options = {name: value for name, value in self.get_params().items() if name != "fill"}
+        model = BayesianKolmogorovModel(**options | {"likelihood": "gaussian", "random_state": self._seed})
         self.model_ = model.fit(self._scaled(table))
         return self
 
     def transform(self, X: Any) -> Any:
-        """Return the table with what is expected of its missing numbers.
-
-        Parameters
-        ----------
-        X : array or data frame of numbers
-            Of the same columns; its rows may be new. Numbers of 32 bits come back as such.
-        """
+        """Return a table of the same columns, whose rows may be new, with what is expected of its missing numbers."""
         check_is_fitted(self)
         table = self._table(X, reset=False)
         posterior = self.model_.posterior_
         psi = self.model_.fold_in(self._scaled(table), "items")
         theta = np.concatenate(posterior.theta, axis=1).astype(np.float64) / posterior.n_draws
-        return self._filled(table, psi @ theta.T, None)
+        filled, said, holes = table.copy(), psi @ theta.T, np.isnan(table)
+        for scale, at, places, column in zip(self._scales, holes.T, said.T, filled.T, strict=True):
+            column[at] = scale.numbers_at(places[at], nearest=self.fill == "value")
+        return filled
 
     def imputations(self, n_imputations: int = 20, *, random_state: Any = None) -> Floats:
         """Return the table of `fit` completed several times, each by another draw, with noise.
@@ -152,29 +178,20 @@ class KolmogorovImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator): 
         rng = np.random.default_rng([self._seed if random_state is None else base_seed(random_state), 1])
         posterior, n = self.model_.posterior_, self.model_.posterior_.n_draws
         rounds = [rng.permutation(n) for _ in range(-(-n_imputations // n))]
-        found = []
-        for k in np.concatenate(rounds)[:n_imputations]:
+        found, holes = np.repeat(self._table_[None].astype(np.float64), n_imputations, axis=0), np.isnan(self._table_)
+        for filled, k in zip(found, np.concatenate(rounds), strict=False):
             said = posterior.psi[k].astype(np.float64) @ posterior.theta[k].T.astype(np.float64)
             noise = np.sqrt(posterior.noise[k]) * rng.standard_normal(said.shape)
-            found.append(self._filled(self._table_, said, noise, rng.random(said.shape)))
-        return np.stack(found)
+            chance = rng.random(said.shape)
+            for j, scale in enumerate(self._scales):
+                at = holes[:, j]
+                filled[at, j] = scale.drawn(said[at, j], noise[at, j], chance[at, j])
+        return found
 
     def _scaled(self, table: Floats) -> Observations:
         """Return the table on one scale, its columns as users and its rows as items."""
         columns = [scale.places_of(column) for scale, column in zip(self._scales, table.T, strict=True)]
         return Observations.from_dense(np.array(columns), minimum=0.0, maximum=1.0)
-
-    def _filled(self, table: Floats, said: Floats, noise: Floats | None, chance: Floats | None = None) -> Floats:
-        """Fill gaps with what is said of every cell on the common scale; with noise by what it may be."""
-        filled = table.copy()
-        for place, (scale, column) in enumerate(zip(self._scales, table.T, strict=True)):
-            holes = np.isnan(column)
-            cells = said[holes, place]
-            if noise is None or chance is None:
-                filled[holes, place] = scale.expected(cells, nearest=self.fill == "value")
-            else:
-                filled[holes, place] = scale.drawn(cells, noise[holes, place], chance[holes, place])
-        return filled
 
     def _table(self, X: Any, *, reset: bool) -> NDArray[Any]:
         """Return what `fit` (with `reset`) and `transform` were given."""
@@ -196,41 +213,3 @@ class KolmogorovImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator): 
         tags.input_tags.allow_nan = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-@dataclass(frozen=True, eq=False)
-class _Scale:
-    """How the numbers of a column lie between 0 and 1: numbers that are known, increasing, and their places."""
-
-    numbers: Floats
-    places: Floats
-    graded: bool
-
-    @classmethod
-    def of(cls, known: Floats) -> Self:
-        """Choose a scale by what is known: grades lie between their ends, others by their normal quantiles."""
-        numbers, counts = np.unique(known.astype(np.float64), return_counts=True)
-        if numbers.size < 2:
-            return cls(numbers if numbers.size else np.zeros(1), np.full(1, 0.5), True)
-        if numbers.size <= _FEW and known.size >= _OFTEN * numbers.size:
-            return cls(numbers, (numbers - numbers[0]) / (numbers[-1] - numbers[0]), True)
-        # Ranks, ties in their middle.
-        quantiles = ndtri((np.cumsum(counts) - 0.5 * counts) / known.size)
-        return cls(numbers, 0.5 + quantiles / (2.0 * max(-quantiles[0], quantiles[-1])), False)
-
-    def places_of(self, column: Floats) -> Floats:
-        """Return the places of numbers; NaN where there is none."""
-        return np.interp(column, self.numbers, self.places)
-
-    def expected(self, said: Floats, *, nearest: bool) -> Floats:
-        """Return the numbers at some places, of grades if wanted the nearest that is known."""
-        return self._nearest(said) if nearest and self.graded else np.interp(said, self.places, self.numbers)
-
-    def drawn(self, said: Floats, noise: Floats, chance: Floats) -> Floats:
-        """Return numbers around some places: of two with the chance that is said, of other grades the nearest."""
-        if self.numbers.size == 2 and self.graded:
-            return self.numbers[(chance < said).astype(np.int64)]
-        return self._nearest(said + noise) if self.graded else np.interp(said + noise, self.places, self.numbers)
-
-    def _nearest(self, said: Floats) -> Floats:
-        return self.numbers[np.searchsorted(0.5 * (self.places[1:] + self.places[:-1]), said)]

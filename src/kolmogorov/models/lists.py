@@ -17,7 +17,16 @@ from sklearn.utils.validation import check_is_fitted
 from kolmogorov._support.seeds import base_seed, generator
 from kolmogorov._support.threads import Threads, one_blas_thread
 from kolmogorov._support.typing import Floats, Rows
-from kolmogorov._support.validation import AUTO, BOOLEAN, CALLBACK, LARGEST_RIDGE, Requirement, integer, one_of, real
+from kolmogorov._support.validation import (
+    AUTO,
+    BOOLEAN,
+    CALLBACK,
+    LARGEST_RIDGE,
+    Requirement,
+    check_parameters,
+    integer,
+    real,
+)
 from kolmogorov.data import Observations
 from kolmogorov.data.changes import Change
 from kolmogorov.data.view import View
@@ -28,13 +37,12 @@ from kolmogorov.descent.implicit import averaged_descents
 from kolmogorov.descent.problem import usual_weight
 from kolmogorov.errors import DataError, InvariantError
 from kolmogorov.models.base import Recommender
-from kolmogorov.models.ids import Unknown
 from kolmogorov.models.interpretation import ListInterpretation
 from kolmogorov.models.kolmogorov import KolmogorovModel
 from kolmogorov.models.learning import is_auto, usual_events, why_ratings
 from kolmogorov.models.links import Links, closed_form, gram_of, links_of, matrix_of, ridges_of
-from kolmogorov.models.metrics import ranking_scores
-from kolmogorov.models.ranking import Said
+from kolmogorov.models.metrics import list_scores
+from kolmogorov.models.ranking import Said, best_lists
 from kolmogorov.models.tables import learnable, table_of
 
 Auto = Literal["auto"]
@@ -42,13 +50,16 @@ Auto = Literal["auto"]
 _LEAST_WEIGHT, _MOST_NEIGHBOURS = 1e-6, 1024
 #: Of what completes the table: small beside those of a model that has nothing but events. By judgement.
 _SIZES = {"n_descents": 2, "n_events": 32}
+_SETTINGS: dict[str, Requirement] = {
+    "ridge": real(1e-6, LARGEST_RIDGE),
+    "growth": real(0.0, 1.0),
+    "unobserved": real(_LEAST_WEIGHT, 1.0),
+    "balance": real(0.0, 1.0),
+}
 _RULES: dict[str, Requirement] = {
     "n_events": integer(1) | AUTO,
-    "ridge": real(1e-6, LARGEST_RIDGE) | AUTO,
-    "growth": real(0.0, 1.0) | AUTO,
-    "balance": real(0.0, 1.0) | AUTO,
-    "unobserved": real(_LEAST_WEIGHT, 1.0) | AUTO,
-    "neighbours": integer(1, _MOST_NEIGHBOURS) | one_of(("auto", "all")),
+    **{name: requirement | AUTO for name, requirement in _SETTINGS.items()},
+    "neighbours": integer(1, _MOST_NEIGHBOURS) | AUTO,
     "callback": CALLBACK,
     "verbose": BOOLEAN | integer(0),
 }
@@ -77,14 +88,6 @@ class ListSettings:
     growth: float
     unobserved: float
     balance: float
-
-    def validate(self) -> None:
-        """Raise `InvariantError` where something is not what it must be; for numbers from a file."""
-        limits = {"ridge": (1e-9, 1e12), "growth": (0.0, 1.0), "unobserved": (0.0, 1.0), "balance": (0.0, 1.0)}
-        for name, (low, high) in limits.items():
-            value = getattr(self, name)
-            if type(value) not in (int, float) or not low <= value <= high:
-                raise InvariantError(f"{name} must be a number from {low:g} to {high:g}, got {str(value)[:40]}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,7 +168,7 @@ class FittedLists(Trained):
         if self.events.psi.dtype == bool:
             raise InvariantError("the events of lists must hold chances")
         self.links.validate()
-        self.settings.validate()
+        check_parameters("the settings", asdict(self.settings), _SETTINGS)
 
 
 # --- the model ----------------------------------------------------------------------------------------------------
@@ -191,10 +194,10 @@ class ListModel(ListInterpretation, Recommender):
         The share of events in a score, from 0 to 1; the rest is that of links.
     unobserved : float or "auto"
         What an entry that was not observed weighs, as a no, where events are learned.
-    neighbours : int, "all" or "auto"
+    neighbours : int or "auto"
         From how many other items links lead to an item. "auto" takes all of them for up to 20,000 items, which takes
-        12 bytes for each pair of items (4.8 GB for 20,000) and is asked for before it is taken; beyond, or where
-        memory lacks, the 64 whose columns have the largest cosine with the item's.
+        12 bytes for each pair of items (4.8 GB for 20,000); beyond, or where memory lacks, the 64 whose columns have
+        the largest cosine with the item's.
     random_state : int, Generator, RandomState or None
         The same seed gives the same bits on any number of threads.
     n_jobs : int or None
@@ -242,7 +245,7 @@ class ListModel(ListInterpretation, Recommender):
         growth: float | Auto = "auto",
         balance: float | Auto = "auto",
         unobserved: float | Auto = "auto",
-        neighbours: int | Literal["all", "auto"] = "auto",
+        neighbours: int | Auto = "auto",
         random_state: Any = None,
         n_jobs: int | None = -1,
         callback: Callable[[Any], Any] | None = None,
@@ -268,11 +271,10 @@ class ListModel(ListInterpretation, Recommender):
         self._check_parameters()
         table = learnable(self, X, only_yes=True)
         seed = base_seed(self.random_state)
-        names = ("ridge", "growth", "unobserved", "balance")
-        given = {name: float(getattr(self, name)) for name in names if getattr(self, name) != "auto"}
-        with one_blas_thread(), Threads(self.n_jobs) as dealer:
-            settings = chosen_settings(table, given, partial(self._learned_events, seed=seed), seed, dealer)
-            links = self._links(table, settings, dealer)
+        given = {name: float(getattr(self, name)) for name in _SETTINGS if not is_auto(getattr(self, name))}
+        with one_blas_thread():
+            settings = chosen_settings(table, given, partial(self._learned_events, seed=seed), seed)
+        links = self._links(table, settings)
         events = self._learned_events(table, settings.unobserved, seed)
         fitted = FittedLists(links, events, settings)
         return self._adopt(fitted.checked("A larger 'ridge' may help."))
@@ -322,21 +324,9 @@ class ListModel(ListInterpretation, Recommender):
         """The events, which are read as those of any model."""
         return self.fitted_.events
 
-    def evaluate(
-        self,
-        observations: Observations,
-        *,
-        ranking: bool = True,
-        k: int = 10,
-        likes: float | None = None,
-        unknown: Unknown = "average",
-    ) -> dict[str, float]:
-        """Compare lists of recommendations with what was held out; with ``ranking=False``, predictions.
-
-        As in other models, but that lists are what is judged unless something else is said: where nobody says no, there
-        is nothing to be wrong about.
-        """
-        return super().evaluate(observations, ranking=ranking, k=k, likes=likes, unknown=unknown)
+    def evaluate(self, observations: Observations, *, ranking: bool = True, **options: Any) -> dict[str, float]:
+        """Compare lists with what was held out, or, with ``ranking=False``, predictions; options as in other models."""
+        return super().evaluate(observations, ranking=ranking, **options)
 
     # --- inside -----------------------------------------------------------------------------------------
 
@@ -344,13 +334,13 @@ class ListModel(ListInterpretation, Recommender):
         settings = fitted.settings
         problem = self._events_model(settings.unobserved)._problem(fitted.events.n_events)
         events = placing.moved(fitted.events, change, problem, settings.unobserved, self.n_jobs)
-        with one_blas_thread(), Threads(self.n_jobs) as dealer:
-            links = self._links(change.after, settings, dealer)
+        links = self._links(change.after, settings)
         return FittedLists(links, events, settings).checked("A larger 'ridge' may help.")
 
-    def _links(self, table: Observations, settings: ListSettings, dealer: Threads) -> Links:
+    def _links(self, table: Observations, settings: ListSettings) -> Links:
         had = matrix_of(table.rows, table.n_items)
-        return links_of(had, ridges_of(had, settings.ridge, settings.growth), self.neighbours, dealer)
+        with one_blas_thread(), Threads(self.n_jobs) as dealer:
+            return links_of(had, ridges_of(had, settings.ridge, settings.growth), self.neighbours, dealer)
 
     def _said_of(self, view: View, theta: Floats) -> Said:
         return lambda part, lower: self.fitted_.of_rows(view, np.arange(len(theta))[part], theta[part])
@@ -372,65 +362,6 @@ class ListModel(ListInterpretation, Recommender):
 _LENGTH, _USERS, _ITEMS, _SHARE = 10, 3_000, 2_000, 0.2
 #: Place of a random stream.
 _STREAM = 11
-
-
-@dataclass(frozen=True, eq=False)
-class Judge:
-    """Entries held out of a table, and lists of the items that most people have.
-
-    Attributes
-    ----------
-    train : Observations
-        What is left to learn from.
-    items, users : int64[n], int64[m]
-        The items that lists are made of and the users who are judged, both increasing.
-    kept, held_out : Observations
-        What users have of these items, and what those who are judged have of them beside.
-    """
-
-    train: Observations
-    items: Rows
-    users: Rows
-    kept: Observations
-    held_out: Observations
-
-    @classmethod
-    def of(cls, table: Observations, seed: int) -> Judge | None:
-        """Hold out a share of every user's entries; None where nobody has enough of them."""
-        try:
-            train, test = table.split(_SHARE, random_state=seed, by="user")
-        except DataError:
-            return None
-        counts = np.bincount(train.rows.indices, weights=train.values, minlength=train.n_items)
-        items = np.sort(np.lexsort((np.arange(counts.size), -counts))[:_ITEMS])
-        names = table.items.chosen(items)
-        kept, held_out = (_among(part.rows, items, part.n_items) for part in (train, test))
-        askers = np.flatnonzero((held_out.counts > 0) & (kept.counts > 0))
-        if not askers.size:
-            return None
-        users = np.sort(generator(seed, _STREAM).permutation(askers)[:_USERS])
-        held_out = held_out.chosen(np.isin(held_out.owners(0, table.n_users), users))
-        parts = (Observations(table.users, names, view, table.scale) for view in (kept, held_out))
-        return cls(train, items, users, *parts)
-
-    def ndcg(self, scores: Floats) -> float:
-        """Return the mean nDCG of the lists that scores make, float64[m, n], for the users and items judged."""
-
-        def of_users(rows: Rows) -> Floats:
-            found: Floats = scores[np.searchsorted(self.users, rows)]
-            return found
-
-        return ranking_scores(self.kept, of_users, self.held_out, _LENGTH, 0.0)["ndcg"]
-
-
-def _among(view: View, items: Rows, n_items: int) -> View:
-    """Return the yeses of some items, numbered by their places."""
-    place = np.full(n_items, -1, dtype=np.int32)
-    place[items] = np.arange(items.size, dtype=np.int32)
-    found = view.chosen((place[view.indices] >= 0) & (view.values > 0.0))
-    return View(found.indptr, place[found.indices], found.values, np.empty(0))
-
-
 #: Where nothing can be held out, and where the climb begins. These and the grids below were chosen on made-up tables
 #: that no benchmark reports, the growths after a look at the games of `benchmarks/lists.py`.
 _USUAL = {"ridge": 100.0, "growth": 0.25, "balance": 0.2}
@@ -442,59 +373,68 @@ _GROWTHS = (0.25, 0.0, 0.5)
 _BLANKS = (1.0, 4.0)
 _BALANCES = (0.0, 0.03, 0.06, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.65, 0.8, 1.0)
 
+
 #: Learns events from a table with a weight of blanks.
 Learner = Callable[[Observations, float], Fitted]
 
 
-def chosen_settings(
-    table: Observations, given: dict[str, float], learn: Learner, seed: int, dealer: Threads
-) -> ListSettings:
-    """Choose what was not given, by the nDCG of lists of held-out entries.
+def chosen_settings(table: Observations, given: dict[str, float], learn: Learner, seed: int) -> ListSettings:
+    """Choose what was not given, by the nDCG of lists of held-out entries, made of the items that most people have.
 
     First links alone settle ridge and growth, then events of each weight of blanks are put beside them. Ties go to
     what is tried first: links alone.
     """
     usual = usual_weight(len(table), table.n_users * table.n_items)
-    weights = [given["unobserved"]] if "unobserved" in given else [min(1.0, times * usual) for times in _BLANKS]
-    judge = Judge.of(table, seed) if len(given) < len(_USUAL) + 1 else None
-    if judge is None:
-        return ListSettings(**{"unobserved": weights[0]} | _USUAL | given)
-    ridge, growth, linked = _best_links(judge, given, dealer)
-    balances = (given["balance"],) if "balance" in given else _BALANCES
-    if balances == (0.0,):
-        return ListSettings(ridge, growth, weights[0], 0.0)
-    best, settings = -1.0, ListSettings(ridge, growth, weights[0], balances[0])
-    for weight in dict.fromkeys(weights):
-        events = learn(judge.train, weight)
-        told = events.theta[judge.users] @ np.ascontiguousarray(events.psi[judge.items].T, dtype=np.float64)
-        for balance in balances:
-            found = judge.ndcg((1.0 - balance) * linked + balance * told)
-            if found > best:
-                best, settings = found, ListSettings(ridge, growth, weight, balance)
-    return settings
+    weights = (
+        [given["unobserved"]]
+        if "unobserved" in given
+        else [min(1.0, max(times * usual, _LEAST_WEIGHT)) for times in _BLANKS]
+    )
+    found = ListSettings(**{"unobserved": weights[0]} | _USUAL | given)
+    try:
+        train, test = table.split(_SHARE, random_state=seed, by="user")
+    except DataError:
+        return found
+    counts = np.bincount(train.rows.indices, weights=train.values, minlength=train.n_items)
+    items = np.sort(np.argsort(-counts, kind="stable")[:_ITEMS])
+    kept, wanted = (matrix_of(part.rows, part.n_items)[:, items] for part in (train, test))
+    kept.eliminate_zeros(), wanted.eliminate_zeros()
+    askers = np.flatnonzero((np.diff(wanted.indptr) > 0) & (np.diff(kept.indptr) > 0))
+    if len(given) == len(_SETTINGS) or not askers.size:
+        return found
+    users = np.sort(generator(seed, _STREAM).permutation(askers)[:_USERS])
+    seen = View(kept.indptr.astype(np.int64), kept.indices, kept.data, np.empty(0))
+    counts, liked = np.bincount(kept.indices, minlength=items.size), wanted[users].nonzero()
 
+    def ndcg(scores: Floats) -> float:
+        """Judge the lists that scores make, float64[n_users, n_items], of the users and items above."""
+        lists = best_lists(lambda part, _: scores[part], users, seen, counts, _LENGTH, 0)[0]
+        return float(list_scores(lists, *liked)["ndcg"].mean())
 
-def _best_links(judge: Judge, given: dict[str, float], dealer: Threads) -> tuple[float, float, Floats]:
-    """Climb to the best ridge, and look around it with each growth; return both, and the scores of links."""
-    had = matrix_of(judge.kept.rows, judge.items.size)
-    gram = gram_of(had, dealer)
+    gram = gram_of(kept)
 
-    def scores(ridge: float, growth: float) -> Floats:
-        return closed_form(gram.copy(), ridges_of(had, ridge, growth)).scores(judge.kept.rows, judge.users)
+    def linked(ridge: float, growth: float) -> Floats:
+        return closed_form(gram.copy(), ridges_of(kept, ridge, growth)).scores(seen, users)
 
     @cache
     def quality(ridge: float, growth: float) -> float:
-        return judge.ndcg(scores(ridge, growth))
+        return ndcg(linked(ridge, growth))
 
     growths = (given["growth"],) if "growth" in given else _GROWTHS
-    ridges: tuple[float, ...]
-    if "ridge" in given:
-        ridges = (given["ridge"],)
-    else:
-        top = _USUAL["ridge"]
-        for factor in (_STEP, 1.0 / _STEP):
-            while _LEAST <= top * factor <= _LARGEST and quality(top * factor, growths[0]) > quality(top, growths[0]):
-                top *= factor
-        ridges = (top, top * _FINE, top / _FINE)
+    ridge = given.get("ridge", _USUAL["ridge"])
+    if "ridge" not in given:
+        for step in (_STEP, 1.0 / _STEP):
+            while _LEAST <= ridge * step <= _LARGEST and quality(ridge * step, growths[0]) > quality(ridge, growths[0]):
+                ridge *= step
+    ridges = (ridge,) if "ridge" in given else (ridge, ridge * _FINE, ridge / _FINE)
     ridge, growth = max(product(ridges, growths), key=lambda at: quality(*at))
-    return ridge, growth, scores(ridge, growth)
+    balances = (given["balance"],) if "balance" in given else _BALANCES
+    best, found, by_links = -1.0, ListSettings(ridge, growth, weights[0], balances[0]), linked(ridge, growth)
+    for weight in dict.fromkeys(weights) if balances != (0.0,) else ():
+        events = learn(train, weight)
+        by_events = events.theta[users] @ np.ascontiguousarray(events.psi[items].T, dtype=np.float64)
+        for balance in balances:
+            reached = ndcg((1.0 - balance) * by_links + balance * by_events)
+            if reached > best:
+                best, found = reached, ListSettings(ridge, growth, weight, balance)
+    return found

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kolmogorov._support.jit import kernel
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data import Observations
 from kolmogorov.data.observations import least_like, reaching
-from kolmogorov.data.view import ends_of
+from kolmogorov.data.view import View
 from kolmogorov.descent.fitted import Trained, entry_rows, item_counts
 from kolmogorov.draws.convergence import effective_size as effective_size
 from kolmogorov.draws.convergence import split_rhat as split_rhat
@@ -58,50 +57,51 @@ class Scores:
 
     def __init__(self, span: float, binary: bool = False, points: Floats | None = None) -> None:
         self._span, self._binary, self._points = span, binary, points
-        self._mass = self._logs = 0.0
         self._sums: dict[str, float] = {}
-        # By threshold and bin: sum of forecasts, sum of outcomes.
-        self._bins = np.zeros((2, 0 if points is None else len(points) - 1, _BINS))
+        # By threshold and bin: sum of forecasts less sum of outcomes.
+        self._off = np.zeros((0 if points is None else len(points) - 1, _BINS))
 
     def add(self, values: Floats, predictions: Floats, weights: Floats | None = None) -> Self:
         """Take in some more entries: what was observed, and what was predicted."""
-        errors = {"square": (values - predictions) ** 2, "absolute": np.abs(values - predictions)}
+        self._add(weights, mass=np.ones(len(values)))
+        self._add(weights, square=(values - predictions) ** 2, absolute=np.abs(values - predictions))
         if self._binary:
             tiny = np.finfo(np.float64).eps
             safe = np.clip(predictions, tiny, 1.0 - tiny)
-            errors["right"] = ((predictions >= 0.5) == (values == 1.0)).astype(np.float64)
-            errors["surprise"] = -(values * np.log(safe) + (1.0 - values) * np.log1p(-safe))
-        self._mass += float(values.size if weights is None else weights.sum())
-        for name, error in errors.items():
-            self._sums[name] = self._sums.get(name, 0.0) + float(error.sum() if weights is None else weights @ error)
+            surprise = -(values * np.log(safe) + (1.0 - values) * np.log1p(-safe))
+            self._add(weights, right=1.0 * ((predictions >= 0.5) == (values == 1.0)), surprise=surprise)
         return self
 
     def add_forecasts(self, values: Floats, forecasts: Floats, weights: Floats | None = None) -> Self:
         """Take in what was said of the same entries: float64[n, K], how probable each point is."""
         points: Any = self._points
-        heavy = np.ones(len(values)) if weights is None else weights
         forecasts = (1.0 - FLOOR) * forecasts + FLOOR / len(points)
-        self._logs += float(heavy @ np.log((forecasts * shares(values, points)).sum(axis=1)))
+        self._add(weights, logs=np.log((forecasts * shares(values, points)).sum(axis=1)))
         chance = np.cumsum(forecasts[:, :0:-1], axis=1)[:, ::-1]
-        for k in range(len(points) - 1):
+        for k, off in enumerate(self._off):
             said, came = chance[:, k], values >= points[k + 1] - _ROUNDING
-            which = np.minimum((said * _BINS).astype(np.int64), _BINS - 1)
-            for sums, amount in zip(self._bins, (heavy * said, heavy * came), strict=True):
-                sums[k] += np.bincount(which, weights=amount, minlength=_BINS)
+            amount = (said - came) * (1.0 if weights is None else weights)
+            off += np.bincount(np.minimum((said * _BINS).astype(np.int64), _BINS - 1), amount, _BINS)
         return self
+
+    def _add(self, weights: Floats | None, **amounts: Floats) -> None:
+        for name, amount in amounts.items():
+            total = amount.sum() if weights is None else weights @ amount
+            self._sums[name] = self._sums.get(name, 0.0) + float(total)
 
     def result(self) -> dict[str, float]:
         """Return the scores of everything taken in."""
-        if not self._mass:
+        mass = self._sums.get("mass")
+        if not mass:
             raise DataError("There are no observations to compare predictions with.")
-        mean = {name: total / self._mass for name, total in self._sums.items()}
+        mean = {name: total / mass for name, total in self._sums.items()}
         rmse, mae = float(np.sqrt(mean["square"])), mean["absolute"]
         scores = {"rmse": rmse, "mae": mae, "rmse_rating": rmse * self._span, "mae_rating": mae * self._span}
         if self._binary:
             scores |= {"accuracy": mean["right"], "log_loss": mean["surprise"], "brier": mean["square"]}
         if self._points is not None:
-            off = np.abs(self._bins[0] - self._bins[1]).sum(axis=1) / self._mass
-            scores |= {"log_score": self._logs / self._mass, "calibration": float(off.mean())}
+            calibration = float(np.abs(self._off).sum(axis=1).mean()) / mass
+            scores |= {"log_score": mean["logs"], "calibration": calibration}
         return scores
 
 
@@ -127,10 +127,12 @@ def shares(values: Floats, points: Floats) -> Floats:
     return out
 
 
+# --- simple guesses ---------------------------------------------------------------------------------------------------
+
 #: Observations that a mean counts as having seen beforehand; usual for ratings.
 _ITEM_PRIOR, _USER_PRIOR = 10.0, 15.0
-#: The best of the guesses, as a rule.
-BIASES = "user and item biases"
+#: The best of the guesses, as a rule; and the one of lists.
+BIASES, POPULARITY = "user and item biases", "most popular"
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,22 +163,13 @@ class SimpleGuesses:
     @classmethod
     def of(cls, train: Observations) -> SimpleGuesses:
         """Sum up block by block, so that no array as long as the table is made."""
-        view = train.rows
-        items = np.zeros((2, train.n_items))
-        users = np.zeros((2, train.n_users))
-        for first, last in view.blocks():
-            part = slice(int(view.indptr[first]), int(view.indptr[last]))
-            values, weights = view.values[part], view.weights[part] if view.weights.size else None
-            items += _sums(view.indices[part], values, weights, train.n_items)
-            view.forget(first, last)
+        items, users = np.zeros((2, train.n_items)), np.zeros((2, train.n_users))
+        for _, rows, values, weights in _blocks(train.rows):
+            items += _sums(rows, values, weights, train.n_items)
         mean = float(items[0].sum() / items[1].sum())
         item_bias = np.append((items[0] - mean * items[1]) / (items[1] + _ITEM_PRIOR), 0.0)
-        for first, last in view.blocks():
-            part = slice(int(view.indptr[first]), int(view.indptr[last]))
-            rest = view.values[part] - mean - item_bias[view.indices[part]]
-            weights = view.weights[part] if view.weights.size else None
-            users += _sums(view.owners(first, last), rest, weights, train.n_users)
-            view.forget(first, last)
+        for owners, rows, values, weights in _blocks(train.rows):
+            users += _sums(owners, values - mean - item_bias[rows], weights, train.n_users)
         return cls(mean, item_bias, np.append(users[0] / (users[1] + _USER_PRIOR), 0.0))
 
     def at(self, users: NDArray[Any], items: NDArray[Any]) -> dict[str, Floats]:
@@ -189,55 +182,83 @@ class SimpleGuesses:
         }
 
 
+def _blocks(view: View) -> Iterator[tuple[NDArray[Any], NDArray[Any], Floats, Floats | None]]:
+    """Yield the entries block by block: their rows, partners, values and weights, None where all weigh one."""
+    for first, last in view.blocks():
+        part = slice(int(view.indptr[first]), int(view.indptr[last]))
+        weights = view.weights[part] if view.weights.size else None
+        yield view.owners(first, last), view.indices[part], view.values[part], weights
+        view.forget(first, last)
+
+
 def _sums(rows: NDArray[Any], values: Floats, weights: Floats | None, size: int) -> Floats:
     """Return the sum of each row's values and its number of observations, weighted."""
     heavy = np.ones(len(values)) if weights is None else weights
-    return np.stack([np.bincount(rows, weights=part, minlength=size) for part in (heavy * values, heavy)])
+    return np.stack([np.bincount(rows, part, size) for part in (heavy * values, heavy)])
 
 
-@kernel
-def list_scores(lists, indptr, indices, extra, out):
-    """Write recall, precision, nDCG, average precision, reciprocal rank and hit of every list to `out`.
+def guess_scores(train: Observations, observations: Observations) -> dict[str, dict[str, float]]:
+    """Return the errors of means and biases of what a model was fitted to, by the guess's name.
 
-    `lists`, int64[n, k], holds items, best first, and -1 where there were too few. The relevant items of every row,
-    increasing, are in `indptr` and `indices`. `extra` counts relevant items of a row that could not be listed; they are
-    missed. `out` is float64[n, 6], 0 where a row has nothing relevant.
+    Of yes and no these include the log score, computed as that of a model.
+
+    Examples
+    --------
+    >>> import kolmogorov as km
+    >>> train, test = km.datasets.load("zoo").split(random_state=0)
+    >>> model = km.KolmogorovModel(6, learn_from="ratings", user_reg=0.3, random_state=0).fit(train)
+    >>> guesses = guess_scores(train, test)
+    >>> list(guesses), model.evaluate(test)["rmse"] < guesses["user and item biases"]["rmse"]
+    (['overall mean', 'item means', 'user and item biases'], True)
     """
-    n, k = lists.shape
-    for row in range(n):
-        begin, end = indptr[row], indptr[row + 1]
-        relevant = end - begin + extra[row]
-        hits = 0
-        gain = ideal = precision = reciprocal = 0.0
-        for j in range(k):
-            worth = 1.0 / np.log2(j + 2.0)
-            if j < relevant:
-                ideal += worth
-            item = lists[row, j]
-            if item < 0:
-                continue
-            low, high = begin, end
-            while low < high:
-                middle = (low + high) // 2
-                if indices[middle] < item:
-                    low = middle + 1
-                else:
-                    high = middle
-            if low < end and indices[low] == item:
-                hits += 1
-                gain += worth
-                precision += hits / (j + 1.0)
-                if hits == 1:
-                    reciprocal = 1.0 / (j + 1.0)
-        for j in range(6):
-            out[row, j] = 0.0
-        if relevant:
-            out[row, 0] = hits / relevant
-            out[row, 1] = hits / k
-            out[row, 2] = gain / ideal
-            out[row, 3] = precision / min(k, relevant)
-            out[row, 4] = reciprocal
-            out[row, 5] = 1.0 if hits else 0.0
+    test = observations.rescaled(train.scale)
+    users, items = train.users.translate(test.users), train.items.translate(test.items)
+    guesses, binary = SimpleGuesses.of(train), test.is_binary
+    sums: dict[str, Scores] = {}
+    for owners, rows, values, weights in _blocks(test.rows):
+        for name, guess in guesses.at(users[owners], items[rows]).items():
+            scores = sums.setdefault(name, Scores(test.scale.span, binary, NO_AND_YES if binary else None))
+            scores.add(values, guess, weights)
+            if binary:
+                scores.add_forecasts(values, np.column_stack((1.0 - guess, guess)), weights)
+    return {name: scores.result() for name, scores in sums.items()}
+
+
+def popularity_scores(train: Observations, test: Observations, k: int) -> dict[str, float]:
+    """Return the scores of lists that hold what most were observed with; the same for everybody."""
+    counts = item_counts(train)
+    popular = counts / max(int(counts.max()), 1)
+    return ranking_scores(
+        train, lambda rows: np.tile(popular, (rows.size, 1)), test.rescaled(train.scale), k, least_like(train)
+    )
+
+
+# --- lists ------------------------------------------------------------------------------------------------------------
+
+
+def list_scores(lists: Rows, users: Rows, items: Rows) -> dict[str, Floats]:
+    """Return scores of lists, as `evaluate` describes them, by name: a number for every list.
+
+    `lists`, int64[n, k], holds items, best first, and -1 where there were too few. Entry by entry, users[e] of the n
+    users likes items[e]; everybody likes something. An item that no list can hold is missed.
+
+    Examples
+    --------
+    >>> list_scores(np.array([[3, 5]]), np.array([0, 0]), np.array([5, 7]))["ndcg"].round(3)
+    array([0.387])
+    """
+    (n, k), size = lists.shape, int(max(items.max(), lists.max())) + 2
+    hits = np.isin(np.arange(n)[:, None] * size + lists + 1, users.astype(np.int64) * size + items + 1)
+    place, found, relevant = np.arange(1.0, k + 1.0), hits.sum(axis=1), np.bincount(users, minlength=n)
+    worth, reachable = 1.0 / np.log2(place + 1.0), np.minimum(relevant, k)
+    return {
+        "recall": found / relevant,
+        "precision": found / k,
+        "ndcg": (hits * worth).sum(axis=1) / np.cumsum(worth)[reachable - 1],
+        "map": (hits * np.cumsum(hits, axis=1) / place).sum(axis=1) / reachable,
+        "mrr": (hits / place).max(axis=1),
+        "hit_rate": 1.0 * (found > 0),
+    }
 
 
 def held_out(fitted: Trained, observations: Observations) -> Observations:
@@ -247,9 +268,6 @@ def held_out(fitted: Trained, observations: Observations) -> Observations:
     trained = fitted.training.user_rows().astype(np.int64) * size + fitted.training.item_rows()
     known = (users >= 0) & (items >= 0) & np.isin(users * size + items, trained)
     return observations.subset(~known)
-
-
-_PER_LIST = ("recall", "precision", "ndcg", "map", "mrr", "hit_rate")
 
 
 def ranking_scores(
@@ -277,70 +295,20 @@ def ranking_scores(
     anything = np.ones(training.n_items, dtype=bool)
     items = strangers.rows_by_id(training.items, anything, liked.items, liked.seen_items, "item")
     strangers.tell()
-    rows = users[present]
-    owner = np.cumsum(present)[liked.user_rows()] - 1
-    found = items[liked.item_rows()]
-    known = found < training.n_items
-    # The model's order of items need not be the test's.
-    order = np.lexsort((found[known], owner[known]))
-    indptr = ends_of(np.bincount(owner[known], minlength=rows.size))
-    missed = np.bincount(owner[~known], minlength=rows.size).astype(np.int64)
-    counts = item_counts(training)
+    rows, counts = users[present], item_counts(training)
     lists = None if elsewhere is None else elsewhere(rows)
     if lists is None:
         lists = best_lists(lambda part, _: of_users(rows[part]), rows, training.rows, counts, k, 0)[0]
-    by_user = np.empty((rows.size, len(_PER_LIST)))
-    list_scores(lists, indptr, found[known][order], missed, by_user)
+    owner = np.cumsum(present)[liked.user_rows()] - 1
+    scores = list_scores(lists, owner, items[liked.item_rows()])
     shown = lists[lists >= 0]
-    overall = {
+    return {name: float(each.mean()) for name, each in scores.items()} | {
         "coverage": np.unique(shown).size / counts.size,
         "mean_popularity": float(counts[shown].sum() / max(shown.size, 1)),
     }
-    return dict(zip(_PER_LIST, by_user.mean(axis=0).tolist(), strict=True)) | overall
 
 
-POPULARITY = "most popular"
-
-
-def guess_scores(train: Observations, observations: Observations) -> dict[str, dict[str, float]]:
-    """Return the errors of means and biases of what a model was fitted to, by the guess's name.
-
-    Of yes and no these include the log score, computed as that of a model.
-
-    Examples
-    --------
-    >>> import kolmogorov as km
-    >>> train, test = km.datasets.load("zoo").split(random_state=0)
-    >>> model = km.KolmogorovModel(6, learn_from="ratings", user_reg=0.3, random_state=0).fit(train)
-    >>> guesses = guess_scores(train, test)
-    >>> list(guesses), model.evaluate(test)["rmse"] < guesses["user and item biases"]["rmse"]
-    (['overall mean', 'item means', 'user and item biases'], True)
-    """
-    test = observations.rescaled(train.scale)
-    users, items = train.users.translate(test.users), train.items.translate(test.items)
-    guesses = SimpleGuesses.of(train)
-    view, binary = test.rows, test.is_binary
-    sums: dict[str, Scores] = {}
-    for first, last in view.blocks():
-        part = slice(int(view.indptr[first]), int(view.indptr[last]))
-        weights = view.weights[part] if view.weights.size else None
-        made = guesses.at(users[view.owners(first, last)], items[view.indices[part]])
-        for name, guess in made.items():
-            scores = sums.setdefault(name, Scores(test.scale.span, binary, NO_AND_YES if binary else None))
-            scores.add(view.values[part], guess, weights)
-            if binary:
-                scores.add_forecasts(view.values[part], np.column_stack((1.0 - guess, guess)), weights)
-        view.forget(first, last)
-    return {name: scores.result() for name, scores in sums.items()}
-
-
-def popularity_scores(train: Observations, test: Observations, k: int) -> dict[str, float]:
-    """Return the scores of lists that hold what most were observed with; the same for everybody."""
-    counts = item_counts(train)
-    popular = counts / max(int(counts.max()), 1)
-    return ranking_scores(
-        train, lambda rows: np.tile(popular, (rows.size, 1)), test.rescaled(train.scale), k, least_like(train)
-    )
+# --- verdicts ---------------------------------------------------------------------------------------------------------
 
 
 def decisive(scores: Mapping[str, float]) -> str:

@@ -50,9 +50,8 @@ class Askers:
     """People who want lists: what is known of them, and how they are answered."""
 
     ids: list[str]
-    #: Their rows in `seen`; the row past the last for somebody who was observed with nothing.
+    #: Their rows in `seen`, what they were observed with; the row past the last for somebody without anything.
     rows: Rows
-    #: What they were observed with, which is not recommended again.
     seen: View
     said: Said
     #: Their rows in the model, where it knows them.
@@ -100,23 +99,25 @@ def best_lists(
     return chosen, shown[0], None if lower is None else shown[1]
 
 
-def best(scores: Floats, users: Rows, seen: View, counts: NDArray[np.int64], n: int, min_count: int) -> Rows:
-    """Return each row's n items with the largest scores and enough observations, but for those seen; -1 for none.
+def best(scores: Floats, users: Rows, seen: View, counts: NDArray[np.int64], n: int, least: int) -> Rows:
+    """Return each row's n items with the largest scores and at least so many observations, -1 for none.
 
-    Ties go to the item with more observations, then to the smaller row number.
+    What users[r], a row of `seen`, was observed with is left out of row r; the number past the last stands for somebody
+    without anything. Scores that differ by less than a millionth of a millionth are a tie, which goes to the item with
+    more observations, then to the smaller row number.
     """
+    order = np.argsort(-counts, kind="stable")
+    order = order[counts[order] >= least]
     if len(scores) == 1:
         # The first kernel of a process takes longer to load than one list to sort.
-        hidden = counts < min_count
-        if users[0] < seen.indptr.size - 1:
-            hidden[seen.indices[seen.indptr[users[0]] : seen.indptr[users[0] + 1]]] = True
-        order = np.lexsort((-counts, -np.floor(scores[0] * 1e12 + 0.5)))
-        return order[~hidden[order]][None, :n]
-    out = np.empty((len(scores), min(n, counts.size)), dtype=np.int64)
+        ends, hidden = np.append(seen.indptr, seen.indptr[-1]), np.zeros(counts.size, dtype=bool)
+        hidden[seen.indices[ends[users[0]] : ends[users[0] + 1]]] = True
+        order = order[~hidden[order]]
+        return order[np.argsort(-np.floor(scores[0, order] * 1e12 + 0.5), kind="stable")][None, :n]
+    out = np.full((len(scores), min(n, counts.size)), -1, dtype=np.int64)
 
     def share(first: int, last: int) -> None:
-        rows = users[first:last]
-        best_items(scores[first:last], rows, seen.indptr, seen.indices, counts, min_count, out[first:last])
+        best_items(scores[first:last], users[first:last], seen.indptr, seen.indices, order, out[first:last])
 
     with Threads(-1 if scores.size > _MANY else None) as dealer:
         dealer.deal(share, len(scores), 1)
@@ -140,57 +141,28 @@ def predicted_columns(fitted: Trained, found: Floats) -> dict[str, Floats]:
 
 
 @kernel
-def _comes_before(score, count, item, other_score, other_count, other_item):
-    """Whether an item stands before another: by score, then by observations, then by its number."""
-    if score != other_score:
-        return score > other_score
-    if count != other_count:
-        return count > other_count
-    return item < other_item
+def best_items(scores, users, indptr, indices, order, out):
+    """Write the items with the largest scores of every row to `out`, int64[n, k], best first; the rest of it stays.
 
-
-@kernel
-def best_items(scores, users, indptr, indices, counts, least, out):
-    """Write the items with the largest scores of every row to `out`, best first, but for those observed; -1 for none.
-
-    Scores that differ by less than a millionth of a millionth are a tie, which goes to the item with more observations
-    and then to the smaller number.
-
-    Row r of `scores`, float64[n, n_items], is of users[r], whose observations, in `indptr` and `indices`, are left out;
-    the number past the last user stands for somebody without any. Items with fewer than `least` observations in all,
-    which are in `counts`, are left out too. `out` is int64[n, k].
+    Row r of `scores`, float64[n, n_items], is of users[r], whose observations, in `indptr` and `indices`, are left out.
+    Only the items of `order` are listed, and of equal scores, to 1e-12, the first in it comes first.
     """
-    n_items, k = scores.shape[1], out.shape[1]
-    best = np.empty(k)
-    hidden = counts < least
+    k = out.shape[1]
+    best, hidden = np.empty(k), np.zeros(scores.shape[1], dtype=np.bool_)
     for row in range(scores.shape[0]):
         begin = end = 0
         if users[row] < indptr.size - 1:
             begin, end = indptr[users[row]], indptr[users[row] + 1]
-        for place in range(begin, end):
-            hidden[indices[place]] = True
+        hidden[indices[begin:end]] = True
         held = 0
-        for item in range(n_items):
-            if hidden[item]:
-                continue
+        for item in order:
             score = np.floor(scores[row, item] * 1e12 + 0.5)
-            if held == k and score < best[k - 1]:
-                continue
-            at = held
-            while at > 0:
-                other = out[row, at - 1]
-                if not _comes_before(score, counts[item], item, best[at - 1], counts[other], other):
-                    break
-                at -= 1
-            if at >= k:
+            if hidden[item] or (held == k and score <= best[k - 1]):
                 continue
             held = min(held + 1, k)
-            for j in range(held - 1, at, -1):
-                best[j] = best[j - 1]
-                out[row, j] = out[row, j - 1]
-            best[at] = score
-            out[row, at] = item
-        for j in range(held, k):
-            out[row, j] = -1
-        for place in range(begin, end):
-            hidden[indices[place]] = counts[indices[place]] < least
+            at = held - 1
+            while at > 0 and score > best[at - 1]:
+                best[at], out[row, at] = best[at - 1], out[row, at - 1]
+                at -= 1
+            best[at], out[row, at] = score, item
+        hidden[indices[begin:end]] = False

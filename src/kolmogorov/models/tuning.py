@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -16,7 +16,7 @@ from kolmogorov._support.markup import card, table
 from kolmogorov._support.optional import to_frame
 from kolmogorov._support.progress import says_stop, warn
 from kolmogorov._support.seeds import base_seed
-from kolmogorov._support.validation import NONE, POSITIVE, Requirement, check_parameters, integer, suggestion
+from kolmogorov._support.validation import NONE, POSITIVE, check_parameters, integer, suggestion
 from kolmogorov.data import Observations
 from kolmogorov.data.observations import check_trainable
 from kolmogorov.descent.problem import usual_weight
@@ -33,34 +33,6 @@ _RIDGES, _SPARSE = (0.3, 1.0, 3.0, 10.0, 30.0, 100.0), 10
 _WEIGHTS = (0.3, 1.0, 3.0)
 #: What says that the model is to learn from ratings: draws learn how much to shrink.
 OF_RATINGS = ("user_reg", "item_reg", "prior")
-_RULES: dict[str, Requirement] = {"max_seconds": POSITIVE | NONE, "k": integer(1)}
-
-
-@dataclass(frozen=True)
-class Trial:
-    """One setting and its scores on the folds.
-
-    Attributes
-    ----------
-    parameters : mapping
-    scores : tuple of float
-        One for each fold: errors on the probability scale, or the nDCG of lists.
-    measure : {"rmse", "ndcg"}
-    """
-
-    parameters: Mapping[str, Any]
-    scores: tuple[float, ...]
-    measure: str = "rmse"
-
-    @property
-    def score(self) -> float:
-        """Mean over the folds."""
-        return float(np.mean(self.scores))
-
-    @property
-    def spread(self) -> float:
-        """Standard deviation over the folds."""
-        return float(np.std(self.scores, ddof=1)) if len(self.scores) > 1 else 0.0
 
 
 @dataclass(frozen=True, repr=False)
@@ -69,40 +41,49 @@ class Tuning:
 
     Attributes
     ----------
-    trials : tuple of Trial
-        All of them, best first.
+    settings : list of dict
+        What was tried, best first.
+    scores : float64[n_settings, n_folds]
+        Of each setting on every fold: errors on the probability scale, or the nDCG of lists.
+    measure : {"rmse", "ndcg"}
+    guesses : dict
+        The mean score of simple guesses on the same folds, by their names.
     model : estimator or None
         The best setting fitted to all the data, unless that was not wanted.
-    guesses : mapping
-        The same score of simple guesses on the same folds, by their names.
     """
 
-    trials: tuple[Trial, ...]
+    settings: list[dict[str, Any]]
+    scores: Any
+    measure: str
+    guesses: dict[str, float]
     model: Any
-    guesses: Mapping[str, float]
 
     @property
-    def best(self) -> Trial:
+    def best(self) -> dict[str, Any]:
         """The setting with the smallest mean error, or the largest mean nDCG."""
-        return self.trials[0]
+        return self.settings[0]
+
+    @property
+    def score(self) -> float:
+        """Its mean over the folds."""
+        return float(self.scores[0].mean())
 
     def columns(self) -> dict[str, list[Any]]:
-        """Return the settings and their scores, best first, as columns."""
-        columns = {name: [trial.parameters[name] for trial in self.trials] for name in self.best.parameters}
-        columns[self.best.measure] = [trial.score for trial in self.trials]
-        return columns | {"spread": [trial.spread for trial in self.trials]}
+        """Return the settings, the means of their scores, and their standard deviations over the folds, best first."""
+        columns = {name: [setting[name] for setting in self.settings] for name in self.best}
+        spread = self.scores.std(axis=1, ddof=1).tolist()
+        return columns | {self.measure: self.scores.mean(axis=1).tolist(), "spread": spread}
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Return a data frame with one row per setting, best first."""
         return to_frame(self.columns(), backend)
 
     def __repr__(self) -> str:
-        best = ", ".join(f"{name}={value!r}" for name, value in self.best.parameters.items())
-        score = f"{self.best.measure} {self.best.score:.4f} ± {self.best.spread:.4f}"
-        return f"<tuning of {len(self.trials):,} settings; best: {best} ({score})>"
+        best = ", ".join(f"{name}={value!r}" for name, value in self.best.items())
+        return f"<tuning of {len(self.settings):,} settings; best: {best} ({self.measure} {self.score:.4f})>"
 
     def _repr_html_(self) -> str:
-        return card(f"{len(self.trials):,} settings, best first", table(self.columns()))
+        return card(f"{len(self.settings):,} settings, best first", table(self.columns()))
 
 
 def tune(
@@ -115,7 +96,7 @@ def tune(
     max_seconds: float | None = None,
     ranking: bool | None = None,
     k: int = 10,
-    callback: Callable[[Trial, int, int], Any] | None = None,
+    callback: Callable[[dict[str, Any], float, int, int], Any] | None = None,
     **grid: Any,
 ) -> Tuning:
     """Choose a model's parameters by cross-validation over entries: every setting of a grid on every fold.
@@ -138,8 +119,8 @@ def tune(
     k : int
         Length of the lists.
     callback : callable, optional
-        Called with each `Trial` as it is known, its number from 1, and the number of all; returning True ends the
-        search, and the best trial so far wins.
+        Called with each setting as it is known, its mean score, its number from 1, and the number of all; returning
+        True ends the search, and the best so far wins.
     **grid : number or sequence of numbers
         The values to try of each parameter. By default `n_events`; `user_reg` besides for models learned from ratings,
         as those are that no `model` is given of but a ridge; both by the size of the table; and `unobserved` where it
@@ -149,12 +130,13 @@ def tune(
     --------
     >>> import kolmogorov as km
     >>> found = km.tune(km.datasets.load("zoo"), n_events=(1, 4), user_reg=(0.3, 30.0))
-    >>> found.best.parameters, found.best.score < found.guesses["user and item biases"]
+    >>> found.best, found.score < found.guesses["user and item biases"]
     ({'n_events': 4, 'user_reg': 0.3}, True)
     """
     if not isinstance(observations, Observations):
         raise DataError(f"tune takes Observations, got {type(observations).__name__}.")
-    check_parameters("tune", {"max_seconds": max_seconds, "k": k}, _RULES)
+    rules = {"max_seconds": POSITIVE | NONE, "k": integer(1)}
+    check_parameters("tune", {"max_seconds": max_seconds, "k": k}, rules)
     ends = time.monotonic() + (math.inf if max_seconds is None else max_seconds)
     if model is not None and not isinstance(model, Recommender):
         raise ParameterError(f"'model' must be a model of kolmogorov, got {type(model).__name__}.")
@@ -167,46 +149,35 @@ def tune(
     only_yes = any(setting.get("unobserved", getattr(base, "unobserved", 0.0)) != 0.0 for setting in settings)
     check_trainable(observations, only_yes=only_yes)
     parts = list(observations.folds(folds, random_state=seed))
-    for number, (train, _) in enumerate(parts, start=1):
-        try:
-            check_trainable(train, only_yes=only_yes)
-        except DataError as error:
-            raise DataError(f"Without fold {number} of {folds} there is too little to learn from. {error}") from None
-    length = k if (only_yes if ranking is None else ranking) else None
-    trials: list[Trial] = []
+    by_lists = only_yes if ranking is None else ranking
+    measure, sign = ("ndcg", -1.0) if by_lists else ("rmse", 1.0)
+
+    def score(setting: dict[str, Any], train: Observations, test: Observations) -> float:
+        fitted = clone(base).set_params(**setting).fit(train)
+        if getattr(fitted, "interrupted_", False):
+            raise KeyboardInterrupt
+        return float(fitted.evaluate(test, ranking=by_lists, k=k, unknown="ignore")[measure])
+
+    tried: list[list[float]] = []
     try:
         for setting in settings:
-            fits = (_score(clone(base).set_params(**setting), *part, length) for part in parts)
-            trials.append(Trial(setting, tuple(fits), "rmse" if length is None else "ndcg"))
-            told = callback is not None and callback(trials[-1], len(trials), len(settings))
+            tried.append([score(setting, *part) for part in parts])
+            mean = float(np.mean(tried[-1]))
+            told = callback is not None and callback(setting, mean, len(tried), len(settings))
             if says_stop(told) or time.monotonic() > ends:
                 break
     except KeyboardInterrupt:
-        if not trials:
+        if not tried:
             raise
-        done = f"{len(trials)} of {len(settings)} trials"
+        done = f"{len(tried)} of {len(settings)} settings"
         warn(f"Interrupted after {done}; the best so far is taken.", ConvergenceWarning)
-    trials.sort(key=lambda trial: trial.score if length is None else -trial.score)
-    fitted = base.set_params(**trials[0].parameters).fit(observations) if refit else None
-    return Tuning(tuple(trials), fitted, _guesses(parts, length))
-
-
-def _score(model: Any, train: Observations, test: Observations, k: int | None) -> float:
-    """Return the error of a model fitted to one part of a table on the other, or with `k` the nDCG of its lists."""
-    model.fit(train)
-    if getattr(model, "interrupted_", False):
-        raise KeyboardInterrupt
-    if k is None:
-        return float(model.evaluate(test, ranking=False, unknown="ignore")["rmse"])
-    return float(model.evaluate(test, ranking=True, k=k, unknown="ignore")["ndcg"])
-
-
-def _guesses(parts: list[tuple[Observations, Observations]], k: int | None) -> dict[str, float]:
-    """Return the mean score of simple guesses over all folds."""
-    if k is not None:
-        return {POPULARITY: float(np.mean([popularity_scores(train, test, k)["ndcg"] for train, test in parts]))}
-    found = [guess_scores(train, test) for train, test in parts]
-    return {name: float(np.mean([scores[name]["rmse"] for scores in found])) for name in found[0]}
+    scores = np.array(tried)
+    order = np.argsort(sign * scores.mean(axis=1), kind="stable")
+    ranked = [settings[place] for place in order]
+    said = [{POPULARITY: popularity_scores(*part, k)} if by_lists else guess_scores(*part) for part in parts]
+    guesses = {name: float(np.mean([found[name][measure] for found in said])) for name in said[0]}
+    fitted = base.set_params(**ranked[0]).fit(observations) if refit else None
+    return Tuning(ranked, scores[order], measure, guesses, fitted)
 
 
 def _settings(model: Any, grid: dict[str, Any], table: Observations) -> list[dict[str, Any]]:

@@ -10,9 +10,9 @@ from sklearn.linear_model import Ridge
 import naive
 from kolmogorov._support.threads import Threads, one_blas_thread
 from kolmogorov.data.view import View
-from kolmogorov.errors import DataError, InvariantError
+from kolmogorov.errors import InvariantError
 from kolmogorov.models import links as made
-from kolmogorov.models.links import Links, closed_form, from_neighbours, gram_of, lacking_memory, links_of, ridges_of
+from kolmogorov.models.links import Links, closed_form, from_neighbours, gram_of, links_of, ridges_of
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -29,9 +29,9 @@ def test_the_closed_form_is_one_regression_for_each_item(seed, n_users, n_items,
     dense = random_table(seed, n_users, n_items, whole)
     table = csr_array(dense)
     ridges = ridges_of(table, 2.0, growth)
-    with one_blas_thread(), Threads(2) as dealer:
-        assert np.allclose(gram_of(table, dealer), dense.T @ dense)
-        links = closed_form(gram_of(table, dealer), ridges)
+    with one_blas_thread():
+        assert np.allclose(gram_of(table), dense.T @ dense)
+        links = closed_form(gram_of(table), ridges)
     links.validate()
     assert np.allclose(links.weights, naive.link_weights(dense, ridges), atol=1e-5)
 
@@ -39,8 +39,7 @@ def test_the_closed_form_is_one_regression_for_each_item(seed, n_users, n_items,
 def test_an_even_ridge_is_that_of_scikit_learn():
     dense = random_table(3, 60, 12)
     table = csr_array(dense)
-    with one_blas_thread(), Threads(1) as dealer:
-        links = closed_form(gram_of(table, dealer), ridges_of(table, 7.0, 0.0))
+    links = closed_form(gram_of(table), ridges_of(table, 7.0, 0.0))
     for item in range(12):
         others = np.delete(np.arange(12), item)
         expected = Ridge(alpha=7.0, fit_intercept=False).fit(dense[:, others], dense[:, item]).coef_
@@ -62,24 +61,13 @@ def test_neighbours_are_regressed_on_alone(seed, n_users, n_items, size):
     assert np.allclose(weights, np.array([links.into(item) for item in range(n_items)]).T)
 
 
-def test_all_neighbours_are_all_items():
-    # Columns that never meet have no cosine, so that everything must meet here.
-    dense = random_table(5, 40, 8)
-    dense[0] = 1.0
-    table = csr_array(dense)
-    ridges = ridges_of(table, 3.0, 0.5)
-    with one_blas_thread(), Threads(1) as dealer:
-        some, whole = from_neighbours(table, ridges, 7, dealer), closed_form(gram_of(table, dealer), ridges)
-    assert np.allclose([some.out_of(item) for item in range(8)], whole.weights, atol=1e-5)
-
-
 @given(SEEDS, st.booleans())
 @settings(max_examples=20, deadline=None)
 def test_scores_are_sums_of_weights(seed, sparse):
     dense = random_table(seed, 6, 5, whole=False)
     table = csr_array(dense)
     with one_blas_thread(), Threads(1) as dealer:
-        links = links_of(table, ridges_of(table, 1.0, 0.0), 3 if sparse else "all", dealer)
+        links = links_of(table, ridges_of(table, 1.0, 0.0), 3 if sparse else "auto", dealer)
     weights = np.array([links.out_of(item) for item in range(5)])
     expected = np.vstack([dense, np.zeros(5)]) @ weights
     rows = np.array([6, 0, 3])
@@ -90,15 +78,13 @@ def test_scores_are_sums_of_weights(seed, sparse):
     assert np.allclose(links.pairs(view, users, items), padded[users, items])
 
 
-def test_memory_is_asked_for_before_it_is_taken(monkeypatch):
-    assert "need 4.8 GB" in lacking_memory(20_000, total=5 << 30)
-    assert lacking_memory(20_000, total=8 << 30) is None
+def test_neighbours_are_taken_where_memory_lacks(monkeypatch):
     table = csr_array(random_table(0, 10, 6))
-    monkeypatch.setattr(made.os, "sysconf", lambda name: 16)
+    ridges = ridges_of(table, 1.0, 0.0)
     with Threads(1) as dealer:
-        assert issparse(links_of(table, ridges_of(table, 1.0, 0.0), "auto", dealer).weights)
-        with pytest.raises(DataError, match="do not fit: 6 items need .* Set neighbours, to 64"):
-            links_of(table, ridges_of(table, 1.0, 0.0), "all", dealer)
+        assert not issparse(links_of(table, ridges, "auto", dealer).weights)
+        monkeypatch.setattr(made.os, "sysconf", lambda name: 16)
+        assert issparse(links_of(table, ridges, "auto", dealer).weights)
 
 
 def test_links_that_are_none_are_refused():

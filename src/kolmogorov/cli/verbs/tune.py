@@ -91,7 +91,7 @@ def command(data: str, output: str | None, bayes: bool, grid: dict[str, Any], k:
             random_state=options["random_state"],
             refit=output is not None,
             max_seconds=options["max_seconds"],
-            callback=lambda trial, number, total: show(number, total, f"{trial.measure} {trial.score:.4f}"),
+            callback=lambda setting, score, number, total: show(number, total, f"{score:.4f}"),
             **tried,
         )
     _show(found, k, observations.scale.span)
@@ -105,17 +105,15 @@ def _show(found: Any, folds: int, span: float) -> None:
     from kolmogorov.cli.display import console, table
     from kolmogorov.models.metrics import verdict
 
-    ranked, measure, out = found.trials, found.best.measure, console()
-    columns = {name: [str(trial.parameters[name]) for trial in ranked] for name in found.best.parameters}
-    columns = {"events" if name == "n_events" else name: cells for name, cells in columns.items()}
-    scores: dict[str, list[Any]] = {measure: [trial.score for trial in ranked]}
-    scores["± over folds"] = [trial.spread for trial in ranked]
+    measure, out, columns = found.measure, console(), found.columns()
+    scores: dict[str, list[Any]] = {measure: columns.pop(measure), "± over folds": columns.pop("spread")}
+    settings = {"events" if name == "n_events" else name: [*map(str, cells)] for name, cells in columns.items()}
     if measure == "rmse":
-        scores["in rating units"] = [trial.score * span for trial in ranked]
-    out.print(table(f"{folds}-fold cross-validation, best first", columns | scores))
+        scores["in rating units"] = [score * span for score in scores[measure]]
+    out.print(table(f"{folds}-fold cross-validation, best first", settings | scores))
     guesses = ", ".join(f"{name} {score:.4f}" for name, score in found.guesses.items())
     out.print(f"On the same folds, {measure}: {guesses}")
     beside = {name: {measure: score} for name, score in found.guesses.items()}
-    sentence = verdict({measure: found.best.score}, beside, measure)
+    sentence = verdict({measure: found.score}, beside, measure)
     if sentence:
         out.print(sentence)
