@@ -165,7 +165,7 @@ def use(scripts, folder, *settings, **options):
 
     assert __version__ in run("--version")
     run("data", "export", "zoo", "-o", "zoo.csv")
-    run("fit", "zoo.csv", "--events", 3, *settings, "-q", "-o", "zoo.km")
+    run("fit", "zoo.csv", "--n-events", 3, *settings, "-q", "-o", "zoo.km")
     run("predict", "zoo.km", "zoo.csv", "-o", "out.csv")
     with Path(folder, "out.csv").open(encoding="utf-8") as file:
         assert len(list(csv.DictReader(file))) == 101 * 15

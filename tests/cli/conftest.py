@@ -7,13 +7,15 @@ from click.testing import CliRunner
 
 from kolmogorov.cli import main
 
+SHORT = ("--set", "n_chains=2", "--set", "burn_in=10", "--set", "n_samples=4", "--n-events", 3)
+FAST = ("--n-events", 2, "--set", "max_iter=2", "--learn-from", "ratings")
+
 
 def every_verb(command=main, names=()):
     """Yield the words that call a verb, and its command, for each."""
     if isinstance(command, click.Group):
-        context = click.Context(command)
-        for name in command.list_commands(context):
-            yield from every_verb(command.get_command(context, name), (*names, name))
+        for name, inner in command.commands.items():
+            yield from every_verb(inner, (*names, name))
     else:
         yield names, command
 
@@ -29,23 +31,33 @@ def shell():
 
 
 @pytest.fixture(scope="session")
-def zoo_files(shell, tmp_path_factory):
+def done(shell):
+    """Run the tool, which has to end well."""
+
+    def run(*arguments, **options):
+        result = shell(*arguments, **options)
+        assert result.exit_code == 0, result.output
+        return result
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def zoo_files(done, tmp_path_factory):
     """Return a ratings file and a model; tests must leave them as they are."""
     folder = tmp_path_factory.mktemp("zoo")
     ratings, model = folder / "zoo.csv", folder / "zoo.km"
-    assert shell("data", "export", "zoo", "-o", ratings).exit_code == 0
-    fitted = shell("fit", ratings, "--point", "--events", 3, "--test-size", 0.2, "-q", "-o", model)
-    assert fitted.exit_code == 0, fitted.output
+    done("data", "export", "zoo", "-o", ratings)
+    done("fit", ratings, "--point", "--n-events", 3, "--test-size", 0.2, "-q", "-o", model)
     return ratings, model
 
 
 @pytest.fixture
 def copies(zoo_files, tmp_path):
     """Return a ratings file and a model that a test may lose."""
-    found = []
-    for path in zoo_files:
-        found.append(tmp_path / path.name)
-        found[-1].write_bytes(path.read_bytes())
+    found = [tmp_path / path.name for path in zoo_files]
+    for path, copy in zip(zoo_files, found, strict=True):
+        copy.write_bytes(path.read_bytes())
     return found
 
 
@@ -61,25 +73,9 @@ def stars(tmp_path_factory):
     return path
 
 
-SHORT = ("--set", "n_chains=2", "--set", "burn_in=10", "--set", "n_samples=4", "--events", 3)
-
-
 @pytest.fixture(scope="session")
-def drawn(shell, stars):
+def drawn(done, stars):
     """Return a model of draws of the ratings from 1 to 5."""
     path = stars.with_name("drawn.km")
-    fitted = shell("fit", stars, *SHORT, "--test-size", 0.2, "-o", path)
-    assert fitted.exit_code == 0, fitted.output
-    assert "coverage_90" in fitted.output
-    return path
-
-
-@pytest.fixture(scope="session")
-def clicks(tmp_path_factory):
-    """Return a file in which only yes is recorded."""
-    rng = np.random.default_rng(0)
-    games = rng.random((150, 10)) < 0.3
-    users, items = np.nonzero(np.hstack([games, games & (rng.random(games.shape) < 0.6)]))
-    path = tmp_path_factory.mktemp("clicks") / "clicks.csv"
-    path.write_text("user,item\n" + "".join(f"u{u},i{i}\n" for u, i in zip(users, items, strict=True)))
+    assert "coverage_90" in done("fit", stars, *SHORT, "--test-size", 0.2, "-o", path).output
     return path

@@ -13,7 +13,7 @@ from sklearn.base import clone
 
 import kolmogorov as km
 from helpers.planned import planned
-from helpers.processes import PATIENCE, tool, wait_until
+from helpers.processes import PATIENCE, wait_until
 from kolmogorov import KolmogorovModel, Observations
 from kolmogorov.cluster.dask import Dask
 from kolmogorov.data.datasets import planted
@@ -351,49 +351,6 @@ def test_one_model_learned_from_chains_on_a_cluster_has_the_bits_of_a_local_fit(
     assert there.learned_from_ == "draws"
     same(there, here)
     assert [(step.chain, step.sweep) for step in steps if hasattr(step, "chain")] == [(k, 20) for k in range(4)]
-
-
-# --- command line -----------------------------------------------------------------------------------------------------
-
-
-def test_fit_on_a_local_cluster_and_interrupting_keeps_the_best_so_far(tmp_path, table):
-    """Ctrl-C goes to the command and to its workers, as in a terminal."""
-    km.pack(table, tmp_path / "t")
-    call = ["fit", tmp_path / "t", "--dask", "local:1", "-o", tmp_path / "m.km"]
-    checkpoint = tmp_path / "c.ckpt"
-    for setting in ("learn_from=ratings", "max_iter=100000", "tol=0", f"checkpoint={checkpoint}"):
-        call += ["--set", setting]
-    command = subprocess.Popen(
-        tool(*call), start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
-    )
-    wait_until(checkpoint.exists, "a checkpoint")
-    os.killpg(command.pid, signal.SIGINT)
-    _, errors = command.communicate(timeout=PATIENCE)
-    assert command.returncode == 0, errors
-    assert "Stopping after this sweep" in errors
-    assert 1 <= km.load(tmp_path / "m.km").n_iter_ < 100_000
-
-
-def test_fit_of_parquet_files_on_a_local_cluster(tmp_path, table):
-    paths = _written(table, tmp_path)
-    call = ["fit", tmp_path / "files" / "part-*.parquet", "--dask", "local:2", "-o", tmp_path / "m.km"]
-    call += ["--maximum", "2"]
-    for setting in ("learn_from=ratings", "max_iter=3", "random_state=0"):
-        call += ["--set", setting]
-    subprocess.run(tool(*call), check=True, timeout=PATIENCE)
-    model = KolmogorovModel(learn_from="ratings", max_iter=3, random_state=0)
-    assert (km.load(tmp_path / "m.km").theta_ == model.fit(km.read_ratings(paths, maximum=2)).theta_).all()
-
-
-@pytest.mark.parametrize("where", ["local", "local:0", "host:8786", "ftp://x"])
-def test_an_address_that_is_none(where, tmp_path):
-    from click.testing import CliRunner
-
-    from kolmogorov.cli import main
-
-    result = CliRunner().invoke(main, ["fit", "dataset:zoo", "-o", str(tmp_path / "m.km"), "--dask", where])
-    assert result.exit_code == 2
-    assert "must be local:N or the address of a scheduler" in result.output
 
 
 def test_what_teaches_nothing_is_refused_on_a_cluster_too(client):

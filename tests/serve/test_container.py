@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from kolmogorov.cli.verbs.serve import command
+from kolmogorov.cli.around import serve as command
 
 LINES = (Path(__file__).parents[2] / "packaging" / "Dockerfile").read_text(encoding="utf-8").splitlines()
 

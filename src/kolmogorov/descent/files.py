@@ -60,6 +60,9 @@ def read(path: Any, schemas: Mapping[str, Schema]) -> tuple[dict[str, Any], Arra
     if not isinstance(path, (str, bytes, os.PathLike)):
         raise ParameterError(f"A file is named by a text or a path, got {path!r}.")
     path = os.fsdecode(path)
+    if os.path.exists(path) and not os.path.isfile(path):
+        # Opening a pipe would wait for somebody who writes into it.
+        raise FileFormatError(f"{path} is no regular file.")
     with refusing(path), open(path, "rb") as stream:
         _check_directory(stream)
         with zipfile.ZipFile(stream) as archive:
