@@ -40,18 +40,6 @@ def test_shares_are_distributions_and_keep_the_mean(values, points):
     assert np.allclose(got @ points, np.clip(values, points[0], points[-1]), atol=1e-8)
 
 
-def test_certainty_that_is_right_scores_best_and_that_is_wrong_stays_finite():
-    points = np.array([0.0, 0.5, 1.0])
-    values = np.array([0.5, 1.0])
-    right, wrong = (
-        Scores(1.0, points=points).add(values, values).add_forecasts(values, np.eye(3)[said]).result()
-        for said in ([1, 2], [0, 0])
-    )
-    assert right["log_score"] == pytest.approx(np.log(0.99 + 0.01 / 3))
-    assert wrong["log_score"] == pytest.approx(np.log(0.01 / 3))
-    assert wrong["calibration"] > 0.7 > 0.02 > right["calibration"]
-
-
 def test_yes_and_no_keep_their_scores_beside_the_new_ones(zoo):
     got = km.KolmogorovModel(4, psi="soft", learn_from="ratings", user_reg=0.3, random_state=0).fit(zoo).evaluate(zoo)
     assert {"accuracy", "log_loss", "brier", "log_score", "calibration"} <= set(got)

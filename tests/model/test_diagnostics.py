@@ -1,11 +1,9 @@
 """Do chains agree: numbers for those who ask, one short line for all others."""
 
 import logging
-import sys
 import warnings
 from dataclasses import replace
-from importlib.machinery import ModuleSpec
-from types import ModuleType
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -45,17 +43,17 @@ def test_numbers_are_those_of_the_draws(models, halves):
 # --- the one line ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("n_chains", "n_samples"), [(1, 5), (2, 2), (3, 6)])
-def test_a_fit_ends_with_one_short_line_and_no_warning(halves, caplog, n_chains, n_samples):
-    model = km.BayesianKolmogorovModel(6, n_chains=n_chains, burn_in=3, n_samples=n_samples, random_state=0)
-    with caplog.at_level(logging.INFO, logger="kolmogorov"), warnings.catch_warnings():
-        warnings.simplefilter("error")
-        model.fit(halves[0])
-    said = [record.getMessage() for record in caplog.records if "compiling" not in record.getMessage()]
-    assert said == [f"6 events, {convergence_of(model.posterior_).line}"]
-    assert len(said[0]) < 110
-    # Of one chain, or of few draws, nothing is said of how they agree.
-    assert (", which " in said[0]) == (n_chains > 1 and n_samples >= 4)
+def test_a_fit_ends_with_one_short_line_and_no_warning(halves, caplog):
+    for n_chains, n_samples in ((1, 5), (2, 2), (3, 6)):
+        model = km.BayesianKolmogorovModel(6, n_chains=n_chains, burn_in=3, n_samples=n_samples, random_state=0)
+        caplog.clear()
+        with caplog.at_level(logging.INFO, logger="kolmogorov"), warnings.catch_warnings():
+            warnings.simplefilter("error")
+            model.fit(halves[0])
+        said = [record.getMessage() for record in caplog.records if "compiling" not in record.getMessage()]
+        assert said == [f"6 events, {convergence_of(model.posterior_).line}"]
+        # Of one chain, or of few draws, nothing is said of how they agree.
+        assert (", which " in said[0]) == (n_chains > 1 and n_samples >= 4)
 
 
 def test_the_line_says_whether_chains_agree(models):
@@ -75,41 +73,23 @@ def test_the_line_says_whether_chains_agree(models):
 # --- ArviZ -----------------------------------------------------------------------------------------------------------
 
 
-class DataTree:
-    """What ArviZ was given, as it came."""
-
-    def __init__(self, data, *, name=None, sample_dims=None, coords=None, dims=None):
-        self.groups, self.coords, self.dims = data, coords, dims
-
-    def map_over_datasets(self, function):
-        self.function = function
-        return self
-
-
 def test_what_arviz_is_given(models, halves, monkeypatch):
-    fake = ModuleType("arviz")
-    fake.__spec__ = ModuleSpec("arviz", None)
-    fake.from_dict = DataTree
-    monkeypatch.setitem(sys.modules, "arviz", fake)
-    monkeypatch.setattr("kolmogorov._support.optional.find_spec", {"arviz": fake.__spec__}.get)
-    given = models["values"].to_arviz(halves[1], max_entries=7)
-    groups, coords = given.groups, given.coords
-    kinds = {"posterior", "posterior_predictive", "log_likelihood", "observed_data", "constant_data"}
-    assert set(groups) == kinds
-    posterior = groups["posterior"]
-    assert posterior["prediction"].shape == (3, 6, 7)
-    assert posterior["user_noise"].shape == (3, 6, len(coords["user"]))
-    assert set(models["values"].posterior_.priors) <= set(posterior)
-    train, test = halves
+    given = {}
+    tree = SimpleNamespace(map_over_datasets=lambda function: given.update(function.keywords))
+    arviz = SimpleNamespace(from_dict=lambda groups, coords, dims: given.update(groups | {"coords": coords}) or tree)
+    monkeypatch.setattr("kolmogorov.models.diagnostics.require", lambda *name, **options: arviz)
+    posterior, (train, test) = models["values"].posterior_, halves
+    models["values"].to_arviz(test, max_entries=7)
+    assert given["posterior"]["prediction"].shape == (3, 6, 7)
+    assert given["posterior"]["user_noise"].shape == (3, 6, len(given["coords"]["user"]))
+    assert all(given["posterior"][name].shape == (3, 6) for name in posterior.priors)
     user, item = test.users.ids[test.user_rows()[0]], test.items.ids[test.item_rows()[0]]
-    assert coords["entry"][0] == f"{user}, {item}"
-    assert given.function.keywords["whose"]["of_item"][0] == item
-    for side, ids in (("user", train.users.ids), ("item", train.items.ids)):
-        rows = train.user_rows() if side == "user" else train.item_rows()
-        counted = dict(zip(*np.unique(ids[rows], return_counts=True), strict=True))
-        assert dict(zip(coords[side], groups["constant_data"][f"{side}_answers"], strict=True)) == counted
-        assert given.dims[f"{side}_answers"] == [side]
-    np.testing.assert_array_equal(groups["observed_data"]["answer"], test.values[:7])
+    assert given["coords"]["entry"][0] == f"{user}, {item}"
+    assert given["whose"]["of_item"][0] == item
+    for side, ids in (("user", train.users.ids[train.user_rows()]), ("item", train.items.ids[train.item_rows()])):
+        counted = dict(zip(*np.unique(ids, return_counts=True), strict=True))
+        assert dict(zip(given["coords"][side], given["constant_data"][f"{side}_answers"], strict=True)) == counted
+    np.testing.assert_array_equal(given["observed_data"]["answer"], test.values[:7])
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -123,27 +103,6 @@ def test_the_log_likelihood_of_answers_is_that_of_the_slow_twin(models, halves, 
     np.testing.assert_allclose(found, naive.answer_logs(posterior, *rows, test.values), rtol=1e-5, atol=1e-6)
 
 
-def checked_by_arviz(found, test, loo, summary):
-    assert found["posterior"]["prediction"].shape == (2, 40, 7)
-    assert list(found["posterior"]["prediction"].dims) == ["chain", "draw", "entry"]
-    assert found["posterior"]["user_noise"].dims[-1] == "user"
-    assert list(found["constant_data"]["item_answers"].dims) == ["item"]
-    judged = loo(found)
-    assert np.isfinite(float(getattr(judged, "elpd_loo", getattr(judged, "elpd", np.nan))))
-    assert len(summary(found, var_names=["prediction"])) == 7
-    user, item = test.users.ids[test.user_rows()[0]], test.items.ids[test.item_rows()[0]]
-    for group, name in {"posterior": "prediction", "log_likelihood": "answer", "observed_data": "answer"}.items():
-        entries = found[group][name]
-        one = entries.sel(entry=f"{user}, {item}")
-        both = (entries["of_user"] == user) & (entries["of_item"] == item)
-        np.testing.assert_array_equal(entries.isel(entry=both).values[..., 0], one.values)
-        here = test.items.ids[test.item_rows()[:7]] == item
-        np.testing.assert_array_equal(entries.isel(entry=entries["of_item"] == item), entries.values[..., here])
-        np.testing.assert_allclose(
-            entries.groupby("of_item").mean("entry").sel(of_item=item), entries.values[..., here].mean(axis=-1)
-        )
-
-
 @pytest.fixture(scope="module")
 def noisy():
     """A model of answers with noise, with as many draws as ArviZ's estimates of tails need, and what was held out."""
@@ -154,11 +113,20 @@ def noisy():
 
 @pytest.mark.filterwarnings("ignore")
 def test_arviz_itself(noisy):
-    """As a whole, or where Python is too old for its version 1 as a whole, by its parts."""
     stats = pytest.importorskip("arviz_stats")
-    found = noisy[0].to_arviz(noisy[1], max_entries=7)
-    checked_by_arviz(found, noisy[1], stats.loo, stats.summary)
+    model, test = noisy
+    found = model.to_arviz(test, max_entries=7)
+    assert list(found["posterior"]["prediction"].dims) == ["chain", "draw", "entry"]
+    assert list(found["constant_data"]["item_answers"].dims) == ["item"]
+    assert np.isfinite(float(stats.loo(found).elpd))
+    assert len(stats.summary(found, var_names=["prediction"])) == 7
     assert float(stats.rhat(found)["prediction"].max()) > 0.9
+    user, item = test.users.ids[test.user_rows()[0]], test.items.ids[test.item_rows()[0]]
+    for group, name in {"posterior": "prediction", "log_likelihood": "answer", "observed_data": "answer"}.items():
+        entries = found[group][name]
+        both = (entries["of_user"] == user) & (entries["of_item"] == item)
+        one = entries.sel(entry=f"{user}, {item}")
+        np.testing.assert_array_equal(entries.isel(entry=both).values[..., 0], one.values)
 
 
 def test_without_arviz_the_command_is_told(models, halves, monkeypatch):

@@ -15,15 +15,17 @@ from kolmogorov.models.imputer import _Scale
 SHORT = {"n_chains": 1, "burn_in": 30, "n_samples": 8, "random_state": 0}
 
 
-def factor_table(rng, n_rows=150, n_columns=6, noise=0.4):
-    return rng.normal(size=(n_rows, 2)) @ rng.normal(size=(2, n_columns)) + noise * rng.normal(
-        size=(n_rows, n_columns)
-    ) * np.linspace(0.5, 1.5, n_columns)
+@pytest.fixture(scope="module")
+def tables():
+    """A table of two factors, and the same with gaps."""
+    rng = np.random.default_rng(1)
+    noise = 0.4 * rng.normal(size=(150, 6)) * np.linspace(0.5, 1.5, 6)
+    whole = rng.normal(size=(150, 2)) @ rng.normal(size=(2, 6)) + noise
+    return whole, np.where(rng.random(whole.shape) < 0.3, np.nan, whole)
 
 
-def with_gaps(table, share, rng):
-    gaps = rng.random(table.shape) < share
-    return np.where(gaps, np.nan, table), gaps
+def error(found, whole, table):
+    return ((found - whole)[np.isnan(table)] ** 2).mean()
 
 
 @given(st.lists(st.floats(-1e100, 1e100), min_size=1, max_size=40))
@@ -36,39 +38,29 @@ def test_numbers_come_back(numbers):
     assert set(scale.drawn(places, np.full(numbers.size, 9.0), np.zeros(numbers.size))) <= set(numbers)
 
 
-def test_it_fills_better_than_means_and_leaves_what_is_known():
-    rng = np.random.default_rng(1)
-    whole = factor_table(rng)
-    table, gaps = with_gaps(whole, 0.3, rng)
-    found = km.KolmogorovImputer(**SHORT).fit_transform(table)
-    assert (found[~gaps] == whole[~gaps]).all()
-    means = SimpleImputer().fit_transform(table)
-    assert ((found - whole)[gaps] ** 2).mean() < 0.6 * ((means - whole)[gaps] ** 2).mean()
+def test_it_fills_better_than_means_old_rows_and_new_ones(tables):
+    whole, table = tables
+    imputer, means = km.KolmogorovImputer(**SHORT), SimpleImputer().fit(table[:100])
+    found, known = imputer.fit_transform(table[:100]), ~np.isnan(table[:100])
+    assert (found[known] == whole[:100][known]).all()
+    for part in (slice(0, 100), slice(100, 150)):
+        found = imputer.transform(table[part])
+        assert error(found, whole[part], table[part]) < 0.7 * error(
+            means.transform(table[part]), whole[part], table[part]
+        )
+        # Each row by itself.
+        np.testing.assert_allclose(found[::-1], imputer.transform(table[part][::-1]), atol=1e-9)
 
 
-def test_new_rows_are_completed_each_by_itself():
-    rng = np.random.default_rng(2)
-    whole = factor_table(rng)
-    table, _ = with_gaps(whole[:100], 0.2, rng)
-    later, gaps = with_gaps(whole[100:], 0.3, rng)
-    imputer = km.KolmogorovImputer(**SHORT)
-    np.testing.assert_array_equal(imputer.fit_transform(table), imputer.transform(table))
-    found = imputer.transform(later)
-    np.testing.assert_allclose(found[::-1], imputer.transform(later[::-1]), atol=1e-9)
-    means = SimpleImputer().fit(table).transform(later)
-    assert ((found - whole[100:])[gaps] ** 2).mean() < 0.7 * ((means - whole[100:])[gaps] ** 2).mean()
-
-
-def test_imputations():
-    rng = np.random.default_rng(4)
-    table, gaps = with_gaps(factor_table(rng), 0.3, rng)
-    imputer = km.KolmogorovImputer(**SHORT).fit(table)
-    tables = imputer.imputations(200)
-    assert (tables[:, ~gaps] == table[~gaps]).all()
-    np.testing.assert_array_equal(imputer.imputations(200), tables)
-    assert (imputer.imputations(1, random_state=1)[0] != tables[0])[gaps].mean() > 0.9
+def test_imputations(tables):
+    _, table = tables
+    imputer, gaps = km.KolmogorovImputer(**SHORT).fit(table), np.isnan(table)
+    found = imputer.imputations(200)
+    assert (found[:, ~gaps] == table[~gaps]).all()
+    np.testing.assert_array_equal(imputer.imputations(200), found)
+    assert (imputer.imputations(1, random_state=1)[0] != found[0])[gaps].mean() > 0.9
     expected = imputer.transform(table)
-    assert ((tables.mean(axis=0) - expected)[gaps] ** 2).mean() < 0.1 * expected[gaps].var()
+    assert ((found.mean(axis=0) - expected)[gaps] ** 2).mean() < 0.1 * expected[gaps].var()
 
 
 def test_yes_no_grades_and_skewed_numbers():
@@ -96,25 +88,21 @@ def test_yes_no_grades_and_skewed_numbers():
 
 def test_columns_without_differences_and_without_numbers():
     table = np.array([[5.0, 1.0, np.nan], [5.0, 2.0, np.nan], [np.nan, 3.0, np.nan], [5.0, np.nan, np.nan]])
-    imputer = km.KolmogorovImputer(**SHORT).fit(table)
-    found = imputer.transform([[np.nan, np.nan, np.nan], *table])
+    found = km.KolmogorovImputer(**SHORT).fit(table).transform([[np.nan, np.nan, np.nan], *table])
     assert (found[:, 0] == 5.0).all()
     assert 1.0 <= found[0, 1] <= 3.0
     assert (found[:, 2] == 0.0).all()
-    with pytest.raises(DataError, match="no number"):
-        imputer.fit(np.full((3, 2), np.nan))
 
 
-@pytest.mark.parametrize("options", [{"n_events": 0}, {"fill": "median"}, {"n_jobs": 0}, {"burn_in": 0}])
-def test_wrong_parameters(options):
-    with pytest.raises(ParameterError, match=next(iter(options))):
-        km.KolmogorovImputer(**options).fit([[1, 2], [3, 4]])
-
-
-def test_wrong_tables_and_numbers_of_imputations():
+def test_wrong_parameters_and_tables():
+    for options in ({"n_events": 0}, {"fill": "median"}, {"n_jobs": 0}, {"burn_in": 0}):
+        with pytest.raises(ParameterError, match=next(iter(options))):
+            km.KolmogorovImputer(**options).fit([[1, 2], [3, 4]])
     imputer = km.KolmogorovImputer(**SHORT)
     with pytest.raises(DataError, match="must hold numbers"):
         imputer.fit([["a", 1], ["b", 2]])
+    with pytest.raises(DataError, match="no number"):
+        imputer.fit(np.full((3, 2), np.nan))
     with pytest.raises(ParameterError, match="'n_imputations'"):
         imputer.fit([[1, 2], [2, 3], [3, 4]]).imputations(0)
 

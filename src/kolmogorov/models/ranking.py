@@ -106,14 +106,15 @@ def best(scores: Floats, users: Rows, seen: View, counts: NDArray[np.int64], n: 
     without anything. Scores that differ by less than a millionth of a millionth are a tie, which goes to the item with
     more observations, then to the smaller row number.
     """
-    order = np.argsort(-counts, kind="stable")
+    order = np.argsort(-counts, kind="stable").astype(np.int32)
     order = order[counts[order] >= least]
     if len(scores) == 1:
         # The first kernel of a process takes longer to load than one list to sort.
         ends, hidden = np.append(seen.indptr, seen.indptr[-1]), np.zeros(counts.size, dtype=bool)
         hidden[seen.indices[ends[users[0]] : ends[users[0] + 1]]] = True
         order = order[~hidden[order]]
-        return order[np.argsort(-np.floor(scores[0, order] * 1e12 + 0.5), kind="stable")][None, :n]
+        found = order[np.argsort(-np.floor(scores[0, order] * 1e12 + 0.5), kind="stable")]
+        return found[None, :n].astype(np.int64)
     out = np.full((len(scores), min(n, counts.size)), -1, dtype=np.int64)
 
     def share(first: int, last: int) -> None:
@@ -154,10 +155,10 @@ def best_items(scores, users, indptr, indices, order, out):
         if users[row] < indptr.size - 1:
             begin, end = indptr[users[row]], indptr[users[row] + 1]
         hidden[indices[begin:end]] = True
-        held = 0
+        held, last = 0, -np.inf
         for item in order:
             score = np.floor(scores[row, item] * 1e12 + 0.5)
-            if hidden[item] or (held == k and score <= best[k - 1]):
+            if score <= last or hidden[item]:
                 continue
             held = min(held + 1, k)
             at = held - 1
@@ -165,4 +166,6 @@ def best_items(scores, users, indptr, indices, order, out):
                 best[at], out[row, at] = best[at - 1], out[row, at - 1]
                 at -= 1
             best[at], out[row, at] = score, item
+            if held == k:
+                last = best[k - 1]
         hidden[indices[begin:end]] = False
