@@ -4,10 +4,9 @@ import logging
 import re
 from html.parser import HTMLParser
 
-import numpy as np
 import pytest
 
-from kolmogorov import BayesianKolmogorovModel, KolmogorovModel, Observations
+from kolmogorov import BayesianKolmogorovModel, KolmogorovModel
 from kolmogorov._support.markup import bars, card, shown, table
 from kolmogorov._support.progress import notice
 
@@ -56,15 +55,6 @@ def test_a_model_shows_what_it_learned(model, zoo):
     assert "KolmogorovModel" in KolmogorovModel()._repr_html_()
     drawn = BayesianKolmogorovModel(4, n_chains=1, burn_in=5, n_samples=2, random_state=0).fit(zoo)
     assert "events" in checked(drawn._repr_html_())
-
-
-def test_observations_show_their_values(zoo):
-    html = checked(zoo._repr_html_())
-    assert "1,515 of 101 users" in html
-    assert f"{int(zoo.values.sum()):,} (" in html
-    many = Observations.from_dense(np.random.default_rng(0).random((20, 10)))
-    assert "0.9 to 1" in checked(many._repr_html_())
-    assert "Observations" in checked(zoo.subset(np.zeros(len(zoo), dtype=bool))._repr_html_())
 
 
 def test_relations_rules_order_and_explanations(model, zoo):

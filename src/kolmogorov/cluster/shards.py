@@ -26,7 +26,7 @@ from kolmogorov.cluster.dask import Dask
 from kolmogorov.data.observations import Observations
 from kolmogorov.data.read import Entries, GroupSummary, read_group, row_groups, understood
 from kolmogorov.data.told import Reading
-from kolmogorov.data.view import View, counting_order, duplicate, ends_of, sorted_view, transposed
+from kolmogorov.data.view import View, counting_order, duplicate, ends_of, sorted_view
 from kolmogorov.descent.engine import Engine, HalfStep, State, solved_rows
 from kolmogorov.descent.problem import Partners, Problem, UserTotals
 from kolmogorov.errors import DataError, ParameterError
@@ -75,7 +75,7 @@ def _shards(dask: Dask, rows: View, task: Callable[..., tuple[Any, ...]]) -> lis
 
 def made_shard(n_items: int, first: int, rows: View) -> Shard:
     """Make a shard of rows at hand."""
-    return Shard(first, rows, transposed(rows, n_items))
+    return Shard(first, rows, rows.transposed(n_items))
 
 
 def of_shards(dask: Dask, shards: Sequence[tuple[int, int, Any]], name: str) -> list[Any]:

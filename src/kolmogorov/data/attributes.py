@@ -1,10 +1,12 @@
-"""Attributes of users and items: frames with one row for each become blocks of standardised columns."""
+"""Attributes of users and items: frames with one row for each become blocks of standardised columns.
+
+A number becomes one column; words and lists of words become one of 0 and 1 for each word that some rows have.
+"""
 
 from __future__ import annotations
 
 import datetime
 import math
-import numbers
 import os
 import re
 from collections import Counter
@@ -17,9 +19,9 @@ from numpy.typing import NDArray
 
 from kolmogorov._support.progress import notice, warn
 from kolmogorov._support.typing import Floats, Rows
-from kolmogorov.data.columns import ID_NAMES, TITLE_NAMES, candidates, id_column, index_column
+from kolmogorov.data.columns import ID_NAMES, candidates, id_column, index_column
 from kolmogorov.data.sources import TextSource, columns_of, is_table
-from kolmogorov.data.values import BLANK_WORDS, PAIR_OF, looks_like_number
+from kolmogorov.data.values import BLANK_WORDS, looks_like_number
 from kolmogorov.data.vocabulary import Vocabulary
 from kolmogorov.errors import DataError, InvariantError, KolmogorovWarning
 
@@ -27,101 +29,53 @@ Side = Literal["users", "items"]
 Kind = Literal["number", "boolean", "category", "list"]
 #: What stands between the entries of a list that is written as one text.
 _BETWEEN = "|"
-#: Texts that are a yes or a no beyond doubt, in small letters; a "t", a "+" or a "like" may be something else.
-_DOUBTFUL = frozenset(("t", "f", "+", "-", "like", "dislike"))
-_TRUTHS = {word: float(word == pair[0]) for word, pair in PAIR_OF.items() if word not in _DOUBTFUL}
-#: Categories that fewer rows have count as none; by judgement. With more different ones an attribute is left out.
-_RARE, MOST_CATEGORIES = 3, 1_000
-#: The most columns of an attribute: those of its most frequent categories. By judgement.
-_MOST_COLUMNS = 200
-#: Texts that repeat less often than this, on average, are names of their rows. By judgement.
+#: As files write booleans.
+_TRUTHS = {"true": 1.0, "false": 0.0}
+#: Words that fewer rows have count as none, and of the others the most frequent have columns. By judgement.
+_RARE, _MOST_COLUMNS = 3, 200
+#: Words that repeat less often than this, on average, are names of their rows. By judgement.
 _REPEATED = 1.5
 #: Names of columns of ids: id, film_id, imdbId, but not paid.
 _ID = re.compile(r"(^|[^a-zA-Z])[iI][dD]$|[a-z0-9]I[dD]$")
-#: So many whole numbers that all differ, at equal distances, count the rows. By judgement: fewer may be years.
-_MANY = 100
 #: Numbers count as so many standard deviations at most. By judgement.
-_FARTHEST = 5.0
+FARTHEST = 5.0
 #: Spreads, of numbers of size 1, that are rounding.
 _NOTHING = 1e-9
-#: Characters of a cell that a sentence shows.
-_SHOWN = 40
 
 
 class UnusableError(ValueError):
     """An attribute says nothing, or nothing that can be used; the message says why."""
 
 
-# --- cells ------------------------------------------------------------------------------------------------------------
-
-
-def kind_of(cells: list[Any]) -> Kind | None:
-    """Return the kind of cells, None where they are of none."""
-    known = [cell for cell in cells if cell is not None]
-    if all(isinstance(cell, (bool, np.bool_)) or _word(cell) in _TRUTHS for cell in known):
-        return "boolean"
-    if all(_number(cell) is not None for cell in known):
-        return "number"
-    if all(isinstance(cell, (list, tuple, np.ndarray)) for cell in known):
-        return "list"
-    if not all(isinstance(cell, (str, numbers.Real)) for cell in known):
-        return None
-    return "list" if any(_BETWEEN in cell for cell in known if isinstance(cell, str)) else "category"
-
-
-def _word(cell: Any) -> str | None:
-    return cell.strip().casefold() if isinstance(cell, str) else None
-
-
-def _number(cell: Any) -> float | None:
-    """Return a cell as a number: a yes is 1, a no 0, and a date is days; None for one that is none."""
-    if (word := _word(cell)) in _TRUTHS:
-        return _TRUTHS[word]
-    if isinstance(cell, datetime.datetime):
-        return cell.toordinal() + (3600.0 * cell.hour + 60.0 * cell.minute + cell.second) / 86_400.0
+def _number(cell: Any) -> float:
+    """Return a cell as a number: a yes is 1, a no 0, and a date is days; NaN for one that is none."""
     if isinstance(cell, datetime.date):
         return float(cell.toordinal())
     try:
-        found = float(cell)
+        found = float(_TRUTHS.get(cell.casefold(), cell) if isinstance(cell, str) else cell)
     except (TypeError, ValueError, OverflowError):
+        return math.nan
+    return found if math.isfinite(found) else math.nan
+
+
+def _kind_of(cells: list[Any]) -> Kind | None:
+    """Return the kind of cells none of which is missing, None where they are of none."""
+    if all(isinstance(cell, bool) or (isinstance(cell, str) and cell.casefold() in _TRUTHS) for cell in cells):
+        return "boolean"
+    if not any(math.isnan(_number(cell)) for cell in cells):
+        return "number"
+    if not all(isinstance(cell, (str, int, float, list)) for cell in cells):
         return None
-    return found if math.isfinite(found) else None
-
-
-def _labels(kind: Kind, cell: Any) -> list[str]:
-    """Return the categories that a cell names: the entries of a list, or itself."""
-    if kind == "category":
-        return [str(cell).strip()]
-    parts = cell.split(_BETWEEN) if isinstance(cell, str) else cell if np.iterable(cell) else [cell]
-    return [text for part in parts if part is not None and (text := str(part).strip())]
-
-
-def _raw(kind: Kind, categories: tuple[str, ...], cells: list[Any]) -> Floats:
-    """Return cells as numbers before they are standardised: one column, or one of 0 and 1 for each category.
-
-    It is NaN where there is nothing.
-    """
-    if kind in ("number", "boolean"):
-        found = map(_number, cells)
-        return np.array([np.nan if number is None else number for number in found]).reshape(-1, 1)
-    table, place = np.zeros((len(cells), len(categories))), {text: at for at, text in enumerate(categories)}
-    for row, cell in enumerate(cells):
-        if cell is None:
-            table[row] = np.nan
-        else:
-            table[row, [place[text] for text in _labels(kind, cell) if text in place]] = 1.0
-    return table
-
-
-# --- one attribute ----------------------------------------------------------------------------------------------------
+    listed = any(isinstance(cell, list) or (isinstance(cell, str) and _BETWEEN in cell) for cell in cells)
+    return "list" if listed else "category"
 
 
 @dataclass(frozen=True)
 class Attribute:
     """What one column of a frame is, and how it becomes numbers.
 
-    A number has one column, a category or a list one for each of its `categories`. They are centred and divided by one
-    `scale`, so that their variances sum to 1 over the rows that have the attribute: what is missing is 0 everywhere.
+    A number has one column, words have one for each of the `categories`. They are centred and divided by one `scale`,
+    so that their variances sum to 1 over the rows that have the attribute: what is missing is 0 everywhere.
     """
 
     name: str
@@ -129,8 +83,6 @@ class Attribute:
     categories: tuple[str, ...]
     centre: tuple[float, ...]
     scale: float
-    #: Categories that are too rare to have a column.
-    n_rare: int = 0
 
     @classmethod
     def of(cls, name: str, cells: list[Any]) -> Attribute:
@@ -142,21 +94,22 @@ class Attribute:
         >>> job.encode(["nurse", None, "pilot"]).round(2).tolist()
         [[-0.71, 0.71], [0.0, 0.0], [-0.71, -0.71]]
         """
-        kind = kind_of(cells)
-        if kind is None:
-            raise UnusableError("neither numbers nor texts nor lists")
-        if all(cell is None for cell in cells):
-            raise UnusableError("empty")
-        categories, n_rare = ((), 0) if kind in ("number", "boolean") else _categories(kind, cells)
-        raw = _raw(kind, categories, cells)
+        known = [cell for cell in cells if cell is not None]
+        kind = _kind_of(known)
+        if not known or kind is None:
+            raise UnusableError("neither numbers nor texts nor lists" if known else "empty")
+        found = cls(name, kind, (), (0.0,), 1.0)
+        if kind in ("category", "list"):
+            found = cls(name, kind, _categories([found._words(cell) for cell in known], kind), (), 1.0)
+        raw = found._raw(known)
         if kind == "number":
-            _refuse_ids(name, raw[:, 0])
+            _refuse_ids(name, np.sort(raw[:, 0]))
         # Numbers may be so large that their squares are not finite.
-        size = max(float(np.nanmax(np.abs(raw))), np.finfo(float).tiny)
-        centre, spread = np.nanmean(raw / size, axis=0) * size, np.sqrt(np.nanvar(raw / size, axis=0).sum())
+        size = max(float(np.abs(raw).max()), np.finfo(float).tiny)
+        centre, spread = (raw / size).mean(axis=0) * size, np.sqrt((raw / size).var(axis=0).sum())
         if not spread > _NOTHING:
             raise UnusableError("always the same")
-        return cls(name, kind, categories, tuple(centre.tolist()), float(spread * size), n_rare)
+        return cls(name, kind, found.categories, tuple(centre.tolist()), float(spread * size))
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -168,21 +121,38 @@ class Attribute:
         """What it was recognised as."""
         if not self.categories:
             return "yes or no" if self.kind == "boolean" else "number"
-        kinds = f"{len(self.categories):,} {'categories' if self.kind == 'category' else 'categories, lists of them'}"
-        return f"{kinds}, {self.n_rare:,} rarer left out" if self.n_rare else kinds
+        return f"{len(self.categories):,} categories{', lists of them' if self.kind == 'list' else ''}"
+
+    def _words(self, cell: Any) -> list[str]:
+        """Return the words in a cell."""
+        parts = cell if isinstance(cell, list) else [cell] if self.kind == "category" else str(cell).split(_BETWEEN)
+        return [text for part in parts if part is not None and (text := str(part).strip())]
+
+    def _raw(self, cells: list[Any]) -> Floats:
+        """Return cells as numbers before they are standardised, NaN where there is nothing."""
+        if self.kind in ("number", "boolean"):
+            return np.array([math.nan if cell is None else _number(cell) for cell in cells]).reshape(-1, 1)
+        table, place = (
+            np.zeros((len(cells), len(self.categories))),
+            {text: at for at, text in enumerate(self.categories)},
+        )
+        for row, cell in enumerate(cells):
+            if cell is None:
+                table[row] = math.nan
+            else:
+                table[row, [place[text] for text in self._words(cell) if text in place]] = 1.0
+        return table
 
     def encode(self, cells: list[Any]) -> Floats:
         """Return cells as standardised numbers; float64[n, n_columns]."""
-        found = (_raw(self.kind, self.categories, cells) - np.array(self.centre)) / self.scale
-        return np.clip(np.where(np.isnan(found), 0.0, found), -_FARTHEST, _FARTHEST)
+        found = (self._raw(cells) - np.array(self.centre)) / self.scale
+        return np.clip(np.where(np.isnan(found), 0.0, found), -FARTHEST, FARTHEST)
 
     def strange(self, cells: list[Any]) -> list[str]:
-        """Return what cells hold that this attribute does not know: one text for each cell that holds any."""
-        known = [cell for cell in cells if cell is not None]
-        if not self.categories:
-            return [str(cell) for cell in known if _number(cell) is None]
-        others = ([text for text in _labels(self.kind, cell) if text not in self.categories] for cell in known)
-        return [texts[0] for texts in others if texts]
+        """Return the cells of which nothing is known here."""
+        raw = self._raw(cells)
+        lost = ~raw.any(axis=1) if self.categories else np.isnan(raw[:, 0])
+        return [str(cell) for cell, gone in zip(cells, lost.tolist(), strict=True) if gone and cell is not None]
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON."""
@@ -195,35 +165,27 @@ class Attribute:
         kinds = ("category", "list") if found.categories else ("number", "boolean")
         valid = found.kind in kinds and len(found.centre) == len(found.columns) and found.scale > 0.0
         valid &= all(isinstance(text, str) for text in (found.name, *found.categories))
-        valid &= bool(np.isfinite(np.array([*found.centre, found.scale], dtype=np.float64)).all())
-        if not valid or type(found.n_rare) is not int or found.n_rare < 0:
+        if not valid or not np.isfinite(np.array([*found.centre, found.scale], dtype=np.float64)).all():
             raise InvariantError("an attribute is not valid")
         return found
 
 
-def _refuse_ids(name: str, found: Floats) -> None:
-    """Refuse whole numbers no two of which are the same, where their name or their even steps say that they are ids."""
-    known = np.sort(found[~np.isnan(found)])
-    steps = np.diff(known)
-    if known.size < 2 or not (steps > 0).all() or (known % 1.0).any():
-        return
-    if _ID.search(name.strip()) or id_column([name], "user") == 0 or id_column([name], "item") == 0:
+def _refuse_ids(name: str, known: Floats) -> None:
+    """Refuse whole numbers no two of which are the same, where their name says that they are ids."""
+    different = known.size > 1 and bool((np.diff(known) > 0).all()) and not (known % 1.0).any()
+    if different and (_ID.search(name.strip()) or 0 in (id_column([name], "user"), id_column([name], "item"))):
         raise UnusableError(f"a different id in each of {known.size:,} rows")
-    if known.size >= _MANY and (steps == steps[0]).all():
-        raise UnusableError(f"a number of the row: {known.size:,} of them at equal distances")
 
 
-def _categories(kind: Kind, cells: list[Any]) -> tuple[tuple[str, ...], int]:
-    """Return the categories that enough rows have, by name, and how many others there are."""
-    counts = Counter(text for cell in cells if cell is not None for text in dict.fromkeys(_labels(kind, cell)))
+def _categories(cells: list[list[str]], kind: Kind) -> tuple[str, ...]:
+    """Return the words that enough rows have, by name."""
+    counts = Counter(text for words in cells for text in dict.fromkeys(words))
     if kind == "category" and counts.total() < _REPEATED * len(counts):
         raise UnusableError(f"{len(counts):,} different texts in {counts.total():,} rows")
-    if len(counts) > MOST_CATEGORIES:
-        raise UnusableError(f"{len(counts):,} categories, at most {MOST_CATEGORIES:,} can be used")
     often = [text for text, count in counts.most_common(_MOST_COLUMNS) if count >= _RARE]
     if not often:
         raise UnusableError(f"no category of {_RARE} rows or more")
-    return tuple(sorted(often)), len(counts) - len(often)
+    return tuple(sorted(often))
 
 
 def block_sizes(columns: Iterable[Attribute]) -> tuple[int, ...]:
@@ -249,27 +211,18 @@ class Sheet(NamedTuple):
 def sheet_of(raw: Any, side: Side) -> Sheet:
     """Read a frame, or a file given by its path, with one row for each id.
 
-    Ids are in the column with a usual name for them, such as user_id, or id, or member where no two rows have the same;
-    else in pandas' index, where it is a column of its own; else in the first column, unless it names the other side.
+    Ids are in the column with a usual name for them, such as user_id or id; else in pandas' index, where it is a column
+    of its own; else in the first column, unless it names the other side.
     """
     if not isinstance(raw, (str, os.PathLike)) and not is_table(raw):
-        raise DataError(
-            f"{side!r} must be a data frame or a file with one row for each id, its columns attributes; got "
-            f"{type(raw).__name__}."
-        )
+        kind = type(raw).__name__
+        raise DataError(f"{side!r} must be a data frame or a file with one row for each id, got {kind}.")
     source, columns = columns_of(raw)
-    names, blank = [str(name) for name in source.names], frozenset(("",))
-    if isinstance(source, TextSource):
-        blank = BLANK_WORDS
-        if any(looks_like_number(name) or not name for name in names[1:]):
-            raise DataError(
-                f"{source.name}: the first line must name the columns, such as '{side[:-1]},age,job', got "
-                f"{source.first_line.strip()[:60]!r}."
-            )
-    if twice := next((name for name in names if names.count(name) > 1), None):
-        raise DataError(f"{source.name}: two columns are called {twice!r}.")
-    cells = [[_known(cell, blank) for cell in column] for column in columns]
-    place, index = _place(names, side, cells), index_column(names)
+    names, text = [str(name) for name in source.names], isinstance(source, TextSource)
+    if len({*names}) < len(names) or (text and any(looks_like_number(name) or not name for name in names[1:])):
+        raise DataError(f"{source.name}: the first line must give each column a name of its own, got {names[:9]}.")
+    place, index = _place(names, side), index_column(names)
+    cells = [[_known(cell, BLANK_WORDS if text else ("",)) for cell in column] for column in columns]
     if None in cells[place]:
         raise DataError(f"{source.name}: row {1 + cells[place].index(None):,} has no id.")
     id_name = "index" if place == index else names[place]
@@ -282,36 +235,27 @@ def sheet_of(raw: Any, side: Side) -> Sheet:
     return Sheet(ids, order, id_name, others)
 
 
-def _known(cell: Any, blank: frozenset[str]) -> Any:
+def _known(cell: Any, blank: Any) -> Any:
     """Return a cell, or None for one that says nothing."""
     if isinstance(cell, str):
         return None if cell.strip().casefold() in blank else cell.strip()
     return None if isinstance(cell, float) and not math.isfinite(cell) else cell
 
 
-def _place(names: list[str], side: Side, cells: list[list[Any]]) -> int:
+def _place(names: list[str], side: Side) -> int:
     """Return which column holds the ids."""
     role, other = ("user", "item") if side == "users" else ("item", "user")
-    if (found := id_column(names, role)) is not None:
-        return found
-    short, index = [name.strip().lower() for name in names], index_column(names)
-    # A name such as member may be that of ids, or of an attribute: ids differ.
-    usual = [short.index(name) for name in ID_NAMES if name in short] or [
-        at
-        for at in sorted(candidates(names, role), key=lambda at: short[at] in TITLE_NAMES)
-        if None not in cells[at] and len(set(map(str, cells[at]))) == len(cells[at])
-    ]
-    theirs = bool(candidates(names[:1], other)) and not usual and index is None
-    if theirs or id_column(names[:1], other) == 0:
+    plain = next((at for at, name in enumerate(names) if name.strip().lower() in ID_NAMES), None)
+    found = next((at for at in (id_column(names, role), plain, index_column(names)) if at is not None), 0)
+    if id_column(names[:1], other) == 0 or (found == 0 and candidates(names[:1], other)):
         raise DataError(
             f"{side!r} must have the ids of {side} in a column, for example {role!r}, but its first column, "
             f"{names[0]!r}, names {other}s. Give the frame as {other}s=, or call the column of the ids {role!r}."
         )
-    return usual[0] if usual else index or 0
+    return found
 
 
-@dataclass(frozen=True, eq=False)
-class Newcomers:
+class Newcomers(NamedTuple):
     """Ids, and what is known of each in columns of attributes: float64[n, n_columns]."""
 
     ids: Vocabulary
@@ -362,25 +306,18 @@ class TableAttributes:
     @classmethod
     def read(cls, users: Any, items: Any, ids: tuple[Vocabulary, Vocabulary]) -> TableAttributes:
         """Read frames or files, or None, beside the ids of the table's users and items; or take what was read."""
-
-        def side(raw: Any, known: Vocabulary, name: Side) -> Attributes | None:
-            if raw is None or isinstance(raw, Attributes):
-                return raw
-            found = read_attributes(raw, known, name)
-            for line in found.lines(name):
-                if "left out" in line:
-                    warn(line, KolmogorovWarning)
-                else:
-                    notice(line)
-            return found
-
-        return cls(side(users, ids[0], "users"), side(items, ids[1], "items"))
+        sides: list[Attributes | None] = []
+        for raw, known, side in ((users, ids[0], "users"), (items, ids[1], "items")):
+            found = raw if raw is None or isinstance(raw, Attributes) else read_attributes(raw, known, side)  # type: ignore[arg-type]
+            for line in found.lines(side) if found is not None and found is not raw else ():  # type: ignore[arg-type]
+                warn(line, KolmogorovWarning) if "left out" in line else notice(line)
+            sides.append(found)
+        return cls(*sides)
 
     @property
     def newcomers(self) -> tuple[Newcomers | None, Newcomers | None]:
         """Users and items that only the frames have."""
-        users, items = (None if side is None else side.newcomers for side in (self.users, self.items))
-        return users, items
+        return self.users and self.users.newcomers, self.items and self.items.newcomers
 
     def __bool__(self) -> bool:
         return self.users is not None or self.items is not None
@@ -401,12 +338,10 @@ def read_attributes(raw: Any, ids: Vocabulary, side: Side) -> Attributes:
     for name, cells in sheet.cells.items():
         try:
             # What the table does not have must not shift means.
-            column = Attribute.of(name, [cells[row] for row in here.tolist()])
+            columns.append(Attribute.of(name, [cells[row] for row in here.tolist()]))
+            blocks.append(columns[-1].encode(cells))
         except UnusableError as error:
             left_out[name] = str(error)
-            continue
-        columns.append(column)
-        blocks.append(column.encode(cells))
     if not columns:
         raise DataError(f"No column of {side!r} can be used: {_why(left_out) or 'there is only one'}.")
     encoded, new = np.concatenate(blocks, axis=1), rows < 0
@@ -420,21 +355,13 @@ def described(raw: Any, columns: tuple[Attribute, ...], side: Side) -> Newcomers
     """Return the ids of a frame and what it says of them, in the columns that were learned; all else is missing."""
     sheet = sheet_of(raw, side)
     if not any(column.name in sheet.cells for column in columns):
-        raise DataError(
-            f"{side!r} has none of the columns that were learned: {', '.join(repr(column.name) for column in columns)}."
-            f" It has {', '.join(map(repr, sheet.cells)) or 'none'}."
-        )
-    unknown = {"number": "which is no number", "boolean": "which is neither yes nor no"}
-    blocks, said = [], []
-    for column in columns:
-        cells = sheet.cells.get(column.name, [None] * len(sheet.ids))
-        blocks.append(column.encode(cells))
-        if strange := column.strange(cells):
-            what = unknown.get(column.kind, "a category that was not learned")
-            said.append(f"{len(strange):,} of {column.name!r} (such as {strange[0][:_SHOWN]!r}, {what})")
-    if said:
+        learned = ", ".join(repr(column.name) for column in columns)
+        raise DataError(f"{side!r} has none of the columns that were learned: {learned}. It has {[*sheet.cells]}.")
+    cells = {column: sheet.cells.get(column.name, [None] * len(sheet.ids)) for column in columns}
+    strange = {column.name: column.strange(found) for column, found in cells.items()}
+    if said := [f"{len(found):,} of {name!r} (such as {found[0]:.40})" for name, found in strange.items() if found]:
         warn(f"Cells of {side!r} that say nothing to the model: {', '.join(said)}.", KolmogorovWarning)
-    return Newcomers(sheet.ids, np.concatenate(blocks, axis=1))
+    return Newcomers(sheet.ids, np.concatenate([column.encode(found) for column, found in cells.items()], axis=1))
 
 
 def ids_of(raw: Any, side: Side) -> list[Any]:

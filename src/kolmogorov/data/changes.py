@@ -1,4 +1,7 @@
-"""A table with new, corrected and removed entries, and which of its users and items that touches."""
+"""A table with new, corrected and removed entries, and which of its users and items that touches.
+
+Ids that are new stand behind those that were there, so that the numbers of rows only change where ids leave.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kolmogorov._support.typing import Floats, Rows
+from kolmogorov._support.typing import Rows
 from kolmogorov.data.observations import Observations
-from kolmogorov.data.view import sorted_view
-from kolmogorov.data.vocabulary import Vocabulary, in_order
+from kolmogorov.data.view import View, ends_of, sorted_view
+from kolmogorov.data.vocabulary import Vocabulary
 from kolmogorov.errors import DataError
 
 
@@ -43,20 +46,18 @@ class Change:
         """Whether the table is the same as before."""
         return self.after is self.before
 
-    def entries_before(self, side: str, rows: Rows) -> tuple[Rows, Rows, Floats, Floats]:
-        """Return the entries before of some rows after whose partners are still there, by rows and partners of now.
-
-        They come as the number of a row among `rows`, the partner's row, the value, and the weight (maybe none).
-        """
-        view, known, others, n_partners = self.before.rows, self.users, self.items, self.before.n_items
+    def entries_before(self, side: str, rows: Rows) -> View:
+        """Return what some rows of now had before, of partners that are still there, by their numbers of now."""
+        view, own, partners = self.before.rows, self.users, self.items
         if side == "items":
-            view, known, others, n_partners = self.before.columns, others, known, self.before.n_users
-        there = np.flatnonzero(known[rows] >= 0)
-        view = view.picked(known[rows][there])
-        own, partner = there[view.owners(0, there.size)], _inverse(others, n_partners)[view.indices]
-        kept = partner >= 0
-        weights = view.weights[kept] if view.weights.size else view.weights
-        return own[kept], partner[kept], view.values[kept], weights
+            view, own, partners = self.before.columns, partners, own
+        there, counts = np.flatnonzero(own[rows] >= 0), np.zeros(rows.size, dtype=np.int64)
+        view = view.picked(own[rows][there])
+        counts[there] = view.counts
+        now = np.full(self.before.n_items if side == "users" else self.before.n_users, -1, dtype=np.int32)
+        now[partners[partners >= 0]] = np.flatnonzero(partners >= 0)
+        indices = now[view.indices]
+        return View(ends_of(counts), indices, view.values, view.weights).chosen(indices >= 0)
 
 
 def changed(
@@ -73,19 +74,17 @@ def changed(
     forgotten : array-like of ids
         Users all of whose entries go.
     """
-    if new is None or not len(new):
-        new = table.subset(np.zeros(len(table), dtype=bool))
-    new = new.rescaled(table.scale)
-    (users, new_users), (items, new_items) = _joined(table.users, new.users), _joined(table.items, new.items)
-    own, partner = table.user_rows().astype(np.int64), table.item_rows().astype(np.int64)
-    # Row numbers of a pair as one number, which increases from entry to entry of a table.
-    keys = own * len(items) + partner
-    stays, leaving, missing = np.ones(len(table), dtype=bool), np.zeros(len(users), dtype=bool), 0
+    new = table.subset(np.zeros(len(table), dtype=bool)) if new is None or not len(new) else new.rescaled(table.scale)
+    (users, of_users), (items, of_items) = _joined(table.users, new.users), _joined(table.items, new.items)
+    own, partner, n_items = table.user_rows(), table.item_rows(), len(items)
+    # The numbers of a pair as one, which increases from entry to entry of a table.
+    keys, leaving = own.astype(np.int64) * n_items + partner, np.zeros(len(users), dtype=bool)
+    stays, missing = np.ones(keys.size, dtype=bool), 0
     if removed is not None:
         pairs = table.users.encode(removed[0], "user"), table.items.encode(removed[1], "item")
         if pairs[0].size != pairs[1].size:
             raise DataError(f"Pairs to remove need as many users as items, got {pairs[0].size} and {pairs[1].size}.")
-        place = _places(keys, np.where((pairs[0] >= 0) & (pairs[1] >= 0), pairs[0] * len(items) + pairs[1], -1))
+        place = _places(keys, np.where((pairs[0] >= 0) & (pairs[1] >= 0), pairs[0] * n_items + pairs[1], -1))
         stays[place[place >= 0]] = False
         missing += int((place < 0).sum())
     if forgotten is not None:
@@ -93,64 +92,66 @@ def changed(
         leaving[left[left >= 0]] = True
         stays &= ~leaving[own]
         missing += int((left < 0).sum())
-    now = np.append(own[stays], new_users[new.user_rows()]), np.append(partner[stays], new_items[new.item_rows()])
-    # Ids that were there without an entry stay unless they are to leave; those that lost their last one go.
-    keep_users, keep_items = np.arange(len(users)) < table.n_users, np.arange(len(items)) < table.n_items
-    keep_users[own], keep_items[partner] = False, False
-    keep_users &= ~leaving
-    keep_users[now[0]], keep_items[now[1]] = True, True
-    users, before_users, user_rows = _settled(users, table.n_users, keep_users)
-    items, before_items, item_rows = _settled(items, table.n_items, keep_items)
-    weights, mass = [], np.empty(0)
-    if table.weights is not None or new.weights is not None:
-        weights = [np.ones(len(one)) if one.weights is None else one.weights for one in (table, new)]
-        mass = np.append(weights[0][stays], weights[1])
-    values, shape = np.append(table.values[stays], new.values), (len(users), len(items))
-    rows = sorted_view(shape, user_rows[now[0]], item_rows[now[1]], values, mass, "last")
-
+    weighted = table.weights is not None or new.weights is not None
+    mass = [np.ones(len(one)) if one.weights is None else one.weights for one in (table, new)]
+    rows = sorted_view(
+        (len(users), n_items),
+        np.append(own[stays], of_users[new.user_rows()]),
+        np.append(partner[stays], of_items[new.item_rows()]),
+        np.append(table.values[stays], new.values),
+        np.append(mass[0][stays], mass[1]) if weighted else np.empty(0),
+        "last",
+    )
     # What is given as it was is neither new nor gone.
-    own, partner, now_own = user_rows[own], item_rows[partner], rows.owners(0, len(users)).astype(np.int64)
-    keys = np.where((own >= 0) & (partner >= 0), own * len(items) + partner, -1)
-    place = _places(now_own * len(items) + rows.indices, keys)
+    now = rows.owners(0, len(users)).astype(np.int64) * n_items + rows.indices
+    place = _places(now, keys)
     same = place >= 0
     as_before = np.isclose(table.values[same], rows.values[place[same]], rtol=0.0, atol=1e-12)
-    same[same] = as_before & (weights[0][same] == rows.weights[place[same]]) if weights else as_before
-    fresh = np.ones(rows.indices.size, dtype=bool)
-    fresh[place[same]] = False
-    n_entries = int(fresh.sum() + (place < 0).sum())
-    after = Observations(users, items, rows, table.scale, table.source)
-    touched = np.append(own[~same], now_own[fresh]), np.append(partner[~same], rows.indices[fresh])
-    return Change(
+    same[same] = as_before & (mass[0][same] == rows.weights[place[same]]) if weighted else as_before
+    touched = np.union1d(keys[~same], np.delete(now, place[same]))
+    # Ids that were there without an entry stay unless they are to leave; those that lost their last one go.
+    keep_users, keep_items = np.arange(len(users)) < table.n_users, np.arange(n_items) < table.n_items
+    keep_users[own], keep_items[partner] = False, False
+    keep_users = (keep_users & ~leaving) | (rows.counts > 0)
+    keep_items[rows.indices] = True
+    after, user_rows, item_rows = _without(table.over(users=users, items=items, rows=rows), ~keep_users, ~keep_items)
+    found = Change(
         table,
-        after if n_entries or len(users) < table.n_users else table,
-        before_users,
-        before_items,
-        np.setdiff1d(touched[0], [-1]),
-        np.setdiff1d(touched[1], [-1]),
-        n_entries,
-    ), missing
+        after if touched.size or after.n_users < table.n_users else table,
+        *(_before(np.flatnonzero(keep), n) for keep, n in ((keep_users, table.n_users), (keep_items, table.n_items))),
+        np.setdiff1d(user_rows[touched // n_items], [-1]),
+        np.setdiff1d(item_rows[touched % n_items], [-1]),
+        touched.size,
+    )
+    return found, missing
 
 
 def with_ids(table: Observations, users: Vocabulary, items: Vocabulary) -> tuple[Observations, Rows, Rows]:
     """Return a table that also has some ids, without entries, and the row before of each user and of each item now."""
-    both = _joined(table.users, users)[0], _joined(table.items, items)[0]
-    return _over(table, *both, np.ones(len(both[0]), dtype=bool), np.ones(len(both[1]), dtype=bool))
+    (users, _), (items, _), rows = _joined(table.users, users), _joined(table.items, items), table.rows
+    indptr = np.append(rows.indptr, np.full(len(users) - table.n_users, len(table)))
+    wide = table.over(users=users, items=items, rows=View(indptr, rows.indices, rows.values, rows.weights))
+    return wide, _before(np.arange(len(users)), table.n_users), _before(np.arange(len(items)), table.n_items)
 
 
 def without_ids(table: Observations, users: NDArray[np.bool_], items: NDArray[np.bool_]) -> Observations:
     """Return a table without some of its users and items, none of which have entries."""
-    return _over(table, table.users, table.items, ~users, ~items)[0]
+    return _without(table, users, items)[0]
 
 
-def _over(
-    table: Observations, users: Vocabulary, items: Vocabulary, keep_users: NDArray[np.bool_], keep_items: Any
+def _without(
+    table: Observations, users: NDArray[np.bool_], items: NDArray[np.bool_]
 ) -> tuple[Observations, Rows, Rows]:
-    """Return the entries of a table over some of more ids, and the row before of each."""
-    users, before_users, user_rows = _settled(users, table.n_users, keep_users)
-    items, before_items, item_rows = _settled(items, table.n_items, keep_items)
-    entries = user_rows[table.user_rows()], item_rows[table.item_rows()], table.values, table.rows.weights
-    rows = sorted_view((len(users), len(items)), *entries)
-    return Observations(users, items, rows, table.scale, table.source), before_users, before_items
+    """Return it also with the row there of each id that it had, maybe -1."""
+    user_rows, item_rows = (np.where(gone, -1, np.cumsum(~gone) - 1) for gone in (users, items))
+    rows, indices = table.rows, item_rows[table.rows.indices].astype(np.int32)
+    rows = View(ends_of(rows.counts[~users]), indices, rows.values, rows.weights)
+    left = table.over(users=table.users.chosen(~users), items=table.items.chosen(~items), rows=rows)
+    return left, user_rows, item_rows
+
+
+def _before(rows: Rows, n_old: int) -> Rows:
+    return np.where(rows < n_old, rows, -1)
 
 
 def _joined(old: Vocabulary, new: Vocabulary) -> tuple[Vocabulary, Rows]:
@@ -162,30 +163,7 @@ def _joined(old: Vocabulary, new: Vocabulary) -> tuple[Vocabulary, Rows]:
     return Vocabulary([*old.ids.tolist(), *new.ids[strangers].tolist()], labels), rows
 
 
-def _settled(both: Vocabulary, n_old: int, stay: NDArray[np.bool_]) -> tuple[Vocabulary, Rows, Rows]:
-    """Return the ids that stay, the row before of each, and the row now of each there was; -1 where there is none.
-
-    They are in the order of ids where the old ones are.
-    """
-    rows = np.flatnonzero(stay)
-    known, ids = both.ids[:n_old].tolist(), both.ids[rows].tolist()
-    if known == in_order(known):
-        place = {text: at for at, text in enumerate(in_order(ids))}
-        rows = rows[np.argsort([place[text] for text in ids])]
-    return both.chosen(rows), np.where(rows < n_old, rows, -1), _inverse(rows, len(both))
-
-
 def _places(keys: Rows, wanted: Rows) -> Rows:
     """Return where each wanted key stands among increasing ones, -1 where it does not."""
     place = np.searchsorted(keys, wanted)
-    found = place < keys.size
-    found[found] = keys[place[found]] == wanted[found]
-    return np.where(found, place, -1)
-
-
-def _inverse(rows: Rows, n: int) -> Rows:
-    """Return, for each of `n` numbers, where it stands in `rows`; -1 where it does not."""
-    found = np.full(n, -1, dtype=np.int64)
-    there = rows >= 0
-    found[rows[there]] = np.flatnonzero(there)
-    return found
+    return np.where(np.append(keys, -2)[place] == wanted, place, -1)

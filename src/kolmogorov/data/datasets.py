@@ -57,15 +57,15 @@ CREDITS = {
     "ml-100k": _MOVIELENS,
     "ml-1m": _MOVIELENS,
 }
-LICENCE = (
+_LICENCE = (
     "MovieLens is made available by GroupLens (University of Minnesota) for research: it may not be "
     "redistributed nor used commercially without permission, and publications must acknowledge it "
     "(Harper & Konstan 2015, doi:10.1145/2827872). The full terms are in the README of the archive."
 )
 #: The checksums of archives that GroupLens publishes.
 _MD5 = {"ml-100k": "0e33842e24a9c977be4e0107933c0723", "ml-1m": "c4d9eecfca2ab87c1945afe126590906"}
-#: A server that says nothing for so long is not there. By judgement.
-_TIMEOUT_SECONDS = 30
+#: A server that says nothing for so many seconds is not there. By judgement.
+_TIMEOUT = 30
 #: Cells of a planted table that are computed together: ten million need no large temporary.
 _BLOCK = 1 << 18
 
@@ -85,15 +85,12 @@ def load(name: str, **options: Any) -> Observations:
     Observations: 800 of 20 users × 40 items (100.0% observed), p = r
     """
     if name not in _DATASETS:
-        raise ParameterError(
-            f"Unknown dataset {name!r}; known: {', '.join(_DATASETS)}.{suggestion(str(name), _DATASETS)}"
-        )
+        near = suggestion(str(name), _DATASETS)
+        raise ParameterError(f"Unknown dataset {name!r}; known: {', '.join(_DATASETS)}.{near}")
     try:
         table = _DATASETS[name][0](**options)
     except TypeError as error:
-        if not options or "unexpected keyword" not in str(error):
-            raise
-        raise ParameterError(f"Dataset '{name}' does not take these options: {', '.join(options)}.") from None
+        raise ParameterError(f"Dataset '{name}' does not take these options: {', '.join(options)}.") from error
     return table.over(source=replace(table.source or Provenance(), name=name, credit=CREDITS.get(name, "")))
 
 
@@ -102,13 +99,13 @@ def folds(name: str = "ml-100k") -> list[tuple[Observations, Observations]]:
     if name != "ml-100k":
         raise ParameterError(f"Only 'ml-100k' comes with official folds, got {name!r}.")
     whole, folder = _ml_100k(), _movielens("ml-100k")
-    told = Terms(maximum=5)
 
     def part(path: Path) -> Observations:
         found = read_ratings(path, header=False, maximum=5)
         users = whole.users.translate(found.users)[found.user_rows()]
         items = whole.items.translate(found.items)[found.item_rows()]
-        return Observations.of_rows(whole.users, users, whole.items, items, found.scale.rating(found.values), told)
+        ratings = found.scale.rating(found.values)
+        return Observations.of_rows(whole.users, users, whole.items, items, ratings, Terms(maximum=5))
 
     return [(part(folder / f"u{fold}.base"), part(folder / f"u{fold}.test")) for fold in range(1, 6)]
 
@@ -121,18 +118,9 @@ def names() -> dict[str, str]:
 # --- bundled ----------------------------------------------------------------------------------------------------------
 
 
-def _wide(name: str, maximum: float, ignore: tuple[str, ...]) -> Observations:
+def _wide(name: str, maximum: float, ignore: str) -> Observations:
     with as_file(files("kolmogorov.data") / "files" / name) as path:
-        return read_ratings(path, wide=True, ignore=ignore, maximum=maximum).over(source=None)
-
-
-def _zoo() -> Observations:
-    return _wide("zoo.csv", 1, ("legs", "type"))
-
-
-def _food() -> Observations:
-    about = ("knowledge", "interest", "gender", "age", "income", "education", "region")
-    return _wide("food.csv.xz", 5, about)
+        return read_ratings(path, wide=True, ignore=ignore.split(), maximum=maximum).over(source=None)
 
 
 def _un_votes(since: int = 2000) -> Observations:
@@ -159,10 +147,6 @@ def _digits() -> Observations:
     return Observations.from_dense(load_digits().data, maximum=16)
 
 
-def _toy(random_state: Any = 0) -> Observations:
-    return Observations.from_dense(generator(random_state).random((20, 40)), maximum=1)
-
-
 class Planted(NamedTuple):
     """A sampled table with the truth it was sampled from: psi, bool[n_items, D], is whether an item is in an event."""
 
@@ -178,7 +162,6 @@ def planted(
     n_observations: int | None = None,
     noise: float = 0.0,
     binary: bool = False,
-    concentration: float = 0.5,
     random_state: Any = 0,
 ) -> Planted:
     """Sample a Kolmogorov model and observations of it.
@@ -192,8 +175,6 @@ def planted(
         Standard deviation of the Gaussian added to each probability, which is then clipped to [0, 1].
     binary : bool
         Observe coin flips with the model's probabilities instead of the probabilities.
-    concentration : float
-        Of the Dirichlet distribution of theta; small values give users of few events.
     random_state : int or Generator
 
     Examples
@@ -203,10 +184,10 @@ def planted(
     True
     """
     rules = dict.fromkeys(("n_users", "n_items", "n_events"), integer(1))
-    rules |= {"noise": real(0.0), "concentration": real(1e-6), "n_observations": integer(1) | NONE}
-    check_parameters("planted", locals(), rules)
+    check_parameters("planted", locals(), rules | {"noise": real(0.0), "n_observations": integer(1) | NONE})
     rng = generator(random_state)
-    theta = rng.dirichlet(np.full(n_events, concentration), size=n_users)
+    # Users of few events.
+    theta = rng.dirichlet(np.full(n_events, 0.5), size=n_users)
     psi = rng.random((n_items, n_events)) < 0.5
     users, items = np.divmod(_cells(rng, n_users * n_items, n_observations), n_items)
     probabilities, chances = np.empty(users.size), psi.astype(np.float64)
@@ -227,9 +208,9 @@ def _cells(rng: np.random.Generator, cells: int, wanted: int | None) -> NDArray[
         return np.arange(cells)
     if wanted > cells // 4:
         return np.sort(rng.permutation(cells)[:wanted])
-    chosen = np.unique(rng.integers(cells, size=wanted))
+    chosen = np.empty(0, dtype=np.int64)
     while chosen.size < wanted:
-        chosen = np.unique(np.concatenate([chosen, rng.integers(cells, size=wanted - chosen.size)]))
+        chosen = np.union1d(chosen, rng.integers(cells, size=wanted - chosen.size))
     return chosen
 
 
@@ -250,9 +231,8 @@ def _ml_1m() -> Observations:
 
 def data_directories() -> list[Path]:
     """Return where datasets are looked for: KOLMOGOROV_DATA if it is set, then where downloads are kept."""
-    named, base = os.environ.get("KOLMOGOROV_DATA"), os.environ.get("XDG_CACHE_HOME")
-    kept = (Path(base) if base else Path.home() / ".cache") / "kolmogorov"
-    return [Path(named), kept] if named else [kept]
+    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return [Path(path) for path in (os.environ.get("KOLMOGOROV_DATA"), Path(cache, "kolmogorov")) if path]
 
 
 def _movielens(name: str) -> Path:
@@ -261,10 +241,10 @@ def _movielens(name: str) -> Path:
         if (directory / name).is_dir():
             return directory / name
     home, url = data_directories()[-1], f"https://files.grouplens.org/datasets/movielens/{name}.zip"
-    notice(LICENCE, always=True)
+    notice(_LICENCE, always=True)
     notice(f"downloading {url} to {home}")
     try:
-        with urllib.request.urlopen(url, timeout=_TIMEOUT_SECONDS) as response:
+        with urllib.request.urlopen(url, timeout=_TIMEOUT) as response:
             archive = response.read()
     except (http.client.HTTPException, OSError) as error:
         raise DataError(
@@ -277,21 +257,24 @@ def _movielens(name: str) -> Path:
     try:
         home.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=home, prefix=f".{name}.") as scratch:
-            with zipfile.ZipFile(io.BytesIO(archive)) as content:
-                content.extractall(scratch)
+            zipfile.ZipFile(io.BytesIO(archive)).extractall(scratch)
             os.replace(Path(scratch, name), home / name)
     except OSError as error:
         raise DataError(f"{home / name} cannot be written: {error.strerror}. Set KOLMOGOROV_DATA.") from None
     return home / name
 
 
+_ABOUT_PEOPLE = "knowledge interest gender age income education region"
 #: Every dataset: the function that makes it, and a line about it.
 _DATASETS: dict[str, tuple[Callable[..., Observations], str]] = {
-    "zoo": (_zoo, "101 animals × 15 yes/no traits; bundled"),
+    "zoo": (lambda: _wide("zoo.csv", 1, "legs type"), "101 animals × 15 yes/no traits; bundled"),
     "un-votes": (_un_votes, "193 countries × 1,862 motions of the UN since 2000; bundled"),
-    "food": (_food, "1,276 people × 40 cuisines, 1 to 5; bundled"),
+    "food": (lambda: _wide("food.csv.xz", 5, _ABOUT_PEOPLE), "1,276 people × 40 cuisines, 1 to 5; bundled"),
     "digits": (_digits, "1,797 images × 64 pixels; from scikit-learn"),
-    "toy": (_toy, "20 × 40 uniform numbers, the paper's D1; generated"),
+    "toy": (
+        lambda random_state=0: Observations.from_dense(generator(random_state).random((20, 40)), maximum=1),
+        "20 × 40 uniform numbers, the paper's D1; generated",
+    ),
     "planted": (lambda **options: planted(**options).observations, "sampled from a known model; generated"),
     "ml-100k": (_ml_100k, "MovieLens 100K, the paper's D2; downloaded"),
     "ml-1m": (_ml_1m, "MovieLens 1M, the paper's D3; downloaded"),

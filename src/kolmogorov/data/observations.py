@@ -2,39 +2,32 @@
 
 from __future__ import annotations
 
-import numbers
+import hashlib
 import os
 from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
-from kolmogorov._support.markup import bars, card, note
 from kolmogorov._support.optional import to_frame
 from kolmogorov._support.seeds import generator
 from kolmogorov._support.typing import Floats
 from kolmogorov._support.validation import between, check_parameters, integer, one_of
 from kolmogorov.data.columns import titled, usual_columns
-from kolmogorov.data.packed import PackedTable, open_table, packed_subset
 from kolmogorov.data.scale import Place, Scale, Terms
 from kolmogorov.data.sources import columns_of, is_table
 from kolmogorov.data.told import Provenance
-from kolmogorov.data.values import Notation, UnreadableError, numbers_of
-from kolmogorov.data.view import View, duplicate, fingerprint_of, nothing_there, sorted_view, transposed
+from kolmogorov.data.view import View, duplicate, nothing_there, sorted_view
 from kolmogorov.data.vocabulary import Vocabulary, in_array, one_dimensional
 from kolmogorov.errors import DataError
 
 By = Literal["entry", "user", "leave_one_out"]
 SPLIT_RULES = {"by": one_of(("entry", "user", "leave_one_out")), "test_size": between(0.0, 1.0)}
-#: Values that a card tells apart; more are put into ten bins.
-_TOLD_APART = 12
 #: At most this share of all ratings are likes: about half. By judgement; on MovieLens it makes 4 of 5 stars a like.
 _HALF = 0.6
 #: Ratings looked at to find which values there are.
@@ -76,33 +69,23 @@ class Observations:
     rows: View
     scale: Scale
     source: Provenance | None = None
-    #: Where the entries lie that are mapped.
-    packed: PackedTable | None = None
 
     # --- ways in ----------------------------------------------------------------------------------------------------
 
     @classmethod
     def from_arrays(cls, users: Any, items: Any, values: Any, *, weights: Any = None, **options: Any) -> Observations:
-        """Make observations of aligned arrays.
+        """Make observations of aligned arrays: ids of users and of items, and values in rating units.
 
-        Parameters
-        ----------
-        users, items : array-like of str or int
-        values : array-like of float
-            In rating units.
-        weights : array-like of float, optional
-            From 1e-9 to 1e9; an empirical probability from n trials weighs n.
-        **options
-            `minimum`, `maximum`, `scaling` and `duplicates`, as in `kolmogorov.read_ratings`.
+        Weights lie from 1e-9 to 1e9; an empirical probability from n trials weighs n. The options `minimum`, `maximum`,
+        `scaling` and `duplicates` are those of `kolmogorov.read_ratings`.
 
         Examples
         --------
         >>> Observations.from_arrays([1, 1, 2], [10, 20, 10], [3, 5, 0])
         Observations: 3 of 2 users × 2 items (75.0% observed), p = r / 5
         """
-        told = Terms(**options)
         sides = *Vocabulary.index(users, "user"), *Vocabulary.index(items, "item")
-        return cls.of_rows(*sides, values, told, weights=weights)
+        return cls.of_rows(*sides, values, Terms(**options), weights=weights)
 
     @classmethod
     def from_scipy(cls, matrix: Any, *, weights: Any = None, **options: Any) -> Observations:
@@ -118,8 +101,13 @@ class Observations:
             raise DataError(
                 f"The format '{matrix.format}' does not tell stored zeros from padding. Convert the matrix to csr."
             )
-        table = matrix.tocoo()
-        return cls._of_cells(table.row, table.col, table.data, table.shape, Terms(**options), weights)
+        table, told = matrix.tocoo(), Terms(**options)
+        users, items = map(Vocabulary.range, table.shape)
+        return cls.of_rows(
+            *(users, table.row, items, table.col, table.data, told),
+            weights=weights,
+            place=lambda position: f"cell ({table.row[position]}, {table.col[position]})",
+        )
 
     @classmethod
     def from_dense(cls, table: Any, *, weights: Any = None, **options: Any) -> Observations:
@@ -133,19 +121,11 @@ class Observations:
         >>> Observations.from_dense([[0.8, 0.4], [float("nan"), 0.6]])
         Observations: 3 of 2 users × 2 items (75.0% observed), p = r
         """
-        told, array = Terms(**options), dense_of(table)
-        row, column = np.nonzero(~np.isnan(array))
-        if not row.size:
-            raise DataError("There are no observations: every cell of the table is NaN or there are no cells.")
-        return cls._of_cells(row, column, array[row, column], array.shape, told, weights)
+        from scipy.sparse import coo_array
 
-    @classmethod
-    def _of_cells(cls, row: Any, column: Any, values: Any, shape: Any, told: Terms, weights: Any) -> Observations:
-        def place(position: int) -> str:
-            return f"cell ({row[position]}, {column[position]})"
-
-        users, items = map(Vocabulary.range, shape)
-        return cls.of_rows(users, row, items, column, values, told, weights=weights, place=place)
+        array = dense_of(table)
+        cells = np.nonzero(~np.isnan(array))
+        return cls.from_scipy(coo_array((array[cells], cells), shape=array.shape), weights=weights, **options)
 
     @classmethod
     def of_rows(
@@ -180,12 +160,11 @@ class Observations:
         return cls(users, items, rows, scale)
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str], verify: bool = True) -> Observations:
-        """Map a packed table, made by `kolmogorov.pack`, into memory; it may be larger than that.
+    def open(cls, path: str | os.PathLike[str]) -> Observations:
+        """Map a packed table, made by `kolmogorov.pack`, into memory; it may be larger than that."""
+        from kolmogorov.data.packed import open_table
 
-        With `verify` the digests of the files are compared. What compiled code relies on is checked in any case.
-        """
-        return _mapped(open_table(path, verify))
+        return open_table(path)
 
     # --- what there is ----------------------------------------------------------------------------------------------
 
@@ -212,30 +191,28 @@ class Observations:
     @cached_property
     def is_binary(self) -> bool:
         """Whether every value is 0 or 1."""
-        return all(bool(((values == 0.0) | (values == 1.0)).all()) for values in self.rows.value_blocks())
+        rows = self.rows
+        parts = (rows.values[rows.indptr[first] : rows.indptr[last]] for first, last in rows.blocks())
+        return all(bool(((part == 0.0) | (part == 1.0)).all()) for part in parts)
 
     @property
     def path(self) -> Path | None:
         """The packed table that the entries lie in, or None where they are in memory."""
-        return None if self.packed is None else self.packed.path
+        return getattr(self.rows, "folder", None)
 
     @cached_property
     def columns(self) -> View:
         """The entries by items; made at first use and kept."""
-        return transposed(self.rows, self.n_items) if self.packed is None else self.packed.columns
+        return self.rows.transposed(self.n_items)
 
-    @property
+    @cached_property
     def seen_items(self) -> NDArray[np.bool_]:
         """Which items have entries."""
-        if self.packed is not None:
-            return self.columns.counts > 0
-        seen = np.zeros(self.n_items, dtype=bool)
-        seen[self.rows.indices] = True
+        seen, rows = np.zeros(self.n_items, dtype=bool), self.rows
+        for first, last in rows.blocks():
+            seen[rows.indices[rows.indptr[first] : rows.indptr[last]]] = True
+        seen.setflags(write=False)
         return seen
-
-    def extent(self) -> tuple[float, float] | None:
-        """Return the smallest and the largest value in [0, 1], or None where there are no entries."""
-        return self.rows.extent
 
     def user_rows(self) -> NDArray[Any]:
         """Return the user's row number of each entry, in the order of `values`."""
@@ -258,24 +235,10 @@ class Observations:
     def __repr__(self) -> str:
         return "\n".join([str(self), *(self.source.lines() if self.source else [])])
 
-    def _repr_html_(self) -> str:
-        """Show the size, and how often each value was observed."""
-        said = [note(line) for line in repr(self).removeprefix("Observations: ").splitlines()]
-        found, counts = np.unique(self.values.round(9), return_counts=True)
-        labels = [f"{self.scale.rating(value):g}" for value in found.tolist()]
-        if found.size > _TOLD_APART:
-            counts, ends = np.histogram(self.values, bins=10, range=(0.0, 1.0))
-            labels = [f"{low:g} to {high:g}" for low, high in pairwise(self.scale.rating(ends).tolist())]
-        shares = [f"{count:,} ({count / len(self):.0%})" for count in counts.tolist()]
-        return card("Observations", *said, bars(labels, counts.tolist(), shares))
-
     def to_frame(self, backend: str | None = None) -> Any:
         """Return a data frame with columns user, item, value (in [0, 1]), rating, and weight if there is one.
 
-        Parameters
-        ----------
-        backend : {"pandas", "polars", "pyarrow"}, optional
-            The first of them that is installed by default.
+        Of pandas, polars or pyarrow: the first that is installed, or the `backend` named so.
         """
         columns = {
             "user": self.users.ids[self.user_rows()],
@@ -287,30 +250,15 @@ class Observations:
 
     def fingerprint(self) -> str:
         """Return a digest of everything a fit depends on."""
-        if self.packed is not None:
-            return self.packed.fingerprint
-        return fingerprint_of(self.n_users, self.n_items, self.scale, self.rows)
-
-    def __reduce__(self) -> str | tuple[Any, ...]:
-        if self.packed is None:
-            return super().__reduce__()
-        # Another process maps the same file; titles may have been given since.
-        known = self.users is self.packed.users and self.items is self.packed.items
-        names = {} if known else {"users": self.users, "items": self.items}
-        return _reopened, (self.packed.path, self.fingerprint(), names)
+        text = f"{self.n_users} {self.n_items} {self.scale.signature} {self.rows.digest()}"
+        return hashlib.sha256(text.encode()).hexdigest()
 
     # --- others made of it ------------------------------------------------------------------------------------------
 
     def with_titles(self, items: Any = None, users: Any = None) -> Observations:
-        """Return the same observations, whose items or users are called something.
+        """Return the same observations, whose items or users have titles, which tables, rules and reports show.
 
-        Tables, rules, explanations and reports show titles then; predictions are still asked for by ids.
-
-        Parameters
-        ----------
-        items, users : dict, data frame or path, optional
-            Ids with their titles: a dictionary, or two columns. A file may be separated by commas, tabs, semicolons,
-            ``|`` or ``::``, with or without a header; columns are found by their usual names, or are the first two.
+        Titles are a dictionary by ids, or a frame or a file of two columns, found by their usual names or the first.
 
         Examples
         --------
@@ -320,12 +268,11 @@ class Observations:
         """
         if items is None and users is None:
             return self
-        called = titled(self.users, users, "user"), titled(self.items, items, "item")
-        return self.over(users=called[0], items=called[1], packed=self.packed)
+        return self.over(users=titled(self.users, users, "user"), items=titled(self.items, items, "item"))
 
     def over(self, **parts: Any) -> Observations:
         """Return observations with other parts, by the names of what observations are made of; the rest stays."""
-        return replace(self, **({"packed": None} | parts))
+        return replace(self, **parts)
 
     def rescaled(self, scale: Scale) -> Observations:
         """Return the same ratings as probabilities on another scale; they must fit into it."""
@@ -334,48 +281,19 @@ class Observations:
         return self.over(rows=self.rows.with_values(self.scale.converted(self.values, scale)), scale=scale)
 
     def subset(self, chosen: NDArray[np.bool_]) -> Observations:
-        """Keep the chosen entries (a mask in the order of `values`); ids and scale stay.
-
-        Those of a packed table go to another one under the temporary directory, which is deleted when it is not used.
-        """
-        if np.shape(chosen) != self.values.shape or np.asarray(chosen).dtype != bool:
+        """Keep the chosen entries (a mask in the order of `values`), in memory; ids and scale stay."""
+        chosen = np.asarray(chosen)
+        if chosen.shape != self.values.shape or chosen.dtype != bool:
             raise DataError(f"'chosen' must be a boolean mask with one entry per observation ({len(self)}).")
-        if self.packed is not None and np.any(chosen):
-            part = packed_subset(self.packed, np.asarray(chosen))
-            return self.over(rows=part.rows, packed=part)
-        return self.over(rows=self.rows.chosen(np.asarray(chosen)))
-
-    def filled(self) -> Observations:
-        """Return the whole table: what was not observed is a no, as are its values of 0.
-
-        For counting rules where only yes is recorded. It is as large as the table has cells; to fit a model to such
-        data use its parameter `unobserved` instead.
-
-        Examples
-        --------
-        >>> Observations.from_arrays(["ann", "bob"], ["tea", "rum"], [1, 1]).filled().values.reshape(2, 2)
-        array([[0., 1.],
-               [1., 0.]])
-        """
-        values = np.zeros((self.n_users, self.n_items))
-        values[self.user_rows(), self.item_rows()] = self.values
-        indptr = np.arange(self.n_users + 1, dtype=np.int64) * self.n_items
-        indices = np.tile(np.arange(self.n_items, dtype=np.int32), self.n_users)
-        return Observations(self.users, self.items, View(indptr, indices, values.ravel(), np.empty(0)), self.scale)
+        return self.over(rows=self.rows.chosen(chosen))
 
     def split(
         self, test_size: float = 0.2, random_state: Any = None, *, by: By = "entry"
     ) -> tuple[Observations, Observations]:
         """Hold out some of the entries: (train, test), with the same ids on both sides.
 
-        Parameters
-        ----------
-        test_size : float
-            Share of the entries to hold out.
-        random_state : int, Generator, RandomState or None
-        by : {"entry", "user", "leave_one_out"}
-            Entries at random; a share of every user's entries; one entry of every user (`test_size` is not used). A
-            user with one entry keeps it.
+        `by` "entry", a share `test_size` of all entries; by "user", of every user's entries, but never all of them; by
+        "leave_one_out", one entry of every user who has two.
 
         Examples
         --------
@@ -385,26 +303,19 @@ class Observations:
         (4, 2)
         """
         check_parameters("split", {"by": by, "test_size": test_size}, SPLIT_RULES)
-        if not len(self):
-            raise nothing_there("to split")
-        draws, counts = generator(random_state), self.rows.counts
-        chosen = np.zeros(len(self), dtype=bool)
+        draws, chosen = generator(random_state), np.zeros(len(self), dtype=bool)
         if by == "entry":
-            n_test = round(test_size * len(self))
-            if not 0 < n_test < len(self):
-                raise DataError(f"A test share of {test_size:g} of {len(self)} observation(s) leaves one part empty.")
-            chosen[draws.permutation(len(self))[:n_test]] = True
+            chosen[draws.permutation(len(self))[: round(test_size * len(self))]] = True
         else:
+            counts, owner = self.rows.counts, self.user_rows()
             # Never all of a row.
             wanted = np.minimum(1 if by == "leave_one_out" else np.round(test_size * counts), counts - 1).clip(0)
-            if not wanted.any():
-                raise DataError(
-                    "No user has enough observations to hold some out and keep others; the test part is empty."
-                )
-            owner = self.user_rows()
             # In each row the entries that come last in this order are held out.
             order = np.lexsort((draws.random(len(self)), owner))
             chosen[order] = self.rows.indptr[1:][owner] - np.arange(len(self)) <= wanted[owner]
+        if not chosen.any() or chosen.all():
+            share = f"a share of {test_size:g}" if by != "leave_one_out" else "one of every user"
+            raise DataError(f"To hold out {share} of {len(self)} observation(s) leaves one part empty.")
         return self.subset(~chosen), self.subset(chosen)
 
     def folds(self, k: int = 5, random_state: Any = None) -> Iterator[tuple[Observations, Observations]]:
@@ -417,55 +328,47 @@ class Observations:
         return ((self.subset(part != fold), self.subset(part == fold)) for fold in range(k))
 
 
-def _mapped(table: PackedTable) -> Observations:
-    return Observations(table.users, table.items, table.rows, table.scale, table.source, table)
-
-
-def _reopened(path: Path, fingerprint: str, names: dict[str, Any]) -> Observations:
-    return replace(_mapped(open_table(path, verify=False, fingerprint=fingerprint)), **names)
-
-
 # --- arrays that people hand in ---------------------------------------------------------------------------------------
 
 
 def numbers_in(raw: Any, what: str, place: Place) -> Floats:
-    """Return a one-dimensional array of numbers, or of texts that are numbers or yes and no."""
+    """Return a one-dimensional array of numbers."""
     array = one_dimensional(raw, f"The {what}s")
-    _refuse_kind(array, f"The {what}s")
-    cells = array.tolist()
-    if any(isinstance(cell, str) for cell in cells):
-        try:
-            return numbers_of([str(cell) for cell in cells], Notation()).numbers
-        except UnreadableError as error:
-            raise DataError(f"{place(error.at)}: {what} {error.complaint}") from None
-    try:
+    if array.dtype.kind in "biuf":
         return array.astype(np.float64, copy=False)
-    except (TypeError, ValueError):
-        for at, cell in enumerate(array.tolist()):
-            try:
-                float(0.0 if cell is None else cell)
-            except (TypeError, ValueError):
-                raise DataError(f"{place(at)}: {what} must be a number, got {cell!r}.") from None
-        raise
+    if array.dtype.kind in "cmMV":
+        raise DataError(f"The {what}s must be real numbers, got {array.dtype}.")
+    cells = array.tolist()
+    found = np.empty(len(cells))
+    for at, cell in enumerate(cells):
+        try:
+            found[at] = np.nan if cell is None else float(cell)
+        except (TypeError, ValueError):
+            raise DataError(f"{place(at)}: {what} must be a number, got {cell!r}.") from None
+    return found
 
 
 def dense_of(raw: Any) -> Floats:
     """Return a table as floats; NaN, None, masked cells and the empty cells of data frames become NaN."""
-    if is_table(raw):
-        return _cells_of(raw)
     try:
-        cells = np.asarray(raw)
-        _refuse_kind(cells, "The cells of the table")
-        if isinstance(raw, np.ma.MaskedArray):
-            cells = np.ma.filled(raw.astype(object), np.nan)
+        if is_table(raw):
+            # By columns; the labels of rows are no cells.
+            source, columns = columns_of(raw.reset_index(drop=True) if hasattr(raw, "reset_index") else raw)
+            _refuse_list(usual_columns(source.names))
+            cells = np.array(columns, dtype=object).T
+        else:
+            masked = isinstance(raw, np.ma.MaskedArray)
+            cells = np.ma.filled(raw.astype(object), np.nan) if masked else np.asarray(raw)
+        if cells.dtype.kind in "cmMV":
+            raise TypeError(f"it holds {cells.dtype} (Complex data not supported)")
         array = cells.astype(np.float64, copy=False)
     except DataError:
         raise
     except (TypeError, ValueError) as error:
-        kind = NotNumbersError if isinstance(error, TypeError) else DataError
-        raise kind(
+        raise NotNumbersError(
             "Expected a table of numbers with one row per user and one column per item, and NaN for missing entries: "
-            f"{str(error).rstrip('.')}."
+            f"{str(error).rstrip('.')}. kolmogorov.read_ratings(df, wide=True) takes the first column for the users, "
+            "and reads words such as yes and no."
         ) from None
     if array.ndim != 2:
         raise DataError(
@@ -474,35 +377,10 @@ def dense_of(raw: Any) -> Floats:
     return array
 
 
-def _cells_of(frame: Any) -> Floats:
-    """Return the cells of a wide frame of numbers."""
-    # The labels of rows are no cells.
-    source, columns = columns_of(frame.reset_index(drop=True) if hasattr(frame, "reset_index") else frame)
-    if {"user", "item"} <= (usual := usual_columns(source.names)).keys():
-        shown = ", ".join(repr(source.names[at]) for at in usual.values())
-        raise DataError(
-            f"The columns {shown} make a list of ratings, where a table of numbers with one row per user and one "
-            "column per item is expected. Read it with "
-            f"kolmogorov.read_ratings(df{'' if 'value' in usual else ', implicit=True'})."
-        )
-    array = np.full((len(columns[0]) if columns else 0, len(columns)), np.nan)
-    for at, column in enumerate(columns):
-        try:
-            array[:, at] = pa.array(column, pa.float64(), from_pandas=True).to_numpy(zero_copy_only=False)
-        except (pa.ArrowException, TypeError, ValueError):
-            cell = next(cell for cell in column if not isinstance(cell, (numbers.Real, type(None))))
-            raise NotNumbersError(
-                f"Expected a table of numbers; column {source.names[at]!r} holds {cell!r}. "
-                "kolmogorov.read_ratings(df, wide=True) takes the first column, or an index of texts, for the users, "
-                "and reads words such as yes and no."
-            ) from None
-    return array
-
-
-def _refuse_kind(array: NDArray[Any], what: str) -> None:
-    kinds = {"c": "complex ones (Complex data not supported)", "m": "durations", "M": "dates", "V": "records"}
-    if array.dtype.kind in kinds:
-        raise DataError(f"{what} must be real numbers, got {kinds[array.dtype.kind]}.")
+def _refuse_list(usual: dict[str, int]) -> None:
+    if {"user", "item"} <= usual.keys():
+        call = f"kolmogorov.read_ratings(df{'' if 'value' in usual else ', implicit=True'})"
+        raise DataError(f"The frame is a list of ratings: it has columns of users and of items. Read it with {call}.")
 
 
 # --- what there is to learn -------------------------------------------------------------------------------------------
@@ -515,20 +393,17 @@ def check_trainable(table: Observations, *, only_yes: bool = False) -> None:
     what was not observed counts as a no, and so there is something to learn.
     """
     check_any(table, "to learn from")
-    extent = table.extent()
-    said = (
-        "Only {0} is recorded: every observation has the value {1:g}, the {2} of its scale, and so a model would "
-        "predict {0} for everything. {3} If the scale goes further, give its end with {4}."
+    low, high = table.rows.extent or (0.0, 1.0)
+    if low < high or 0.0 < low < 1.0 or (low == 1.0 and only_yes):
+        return
+    word, end = ("yes", "maximum") if low else ("no", "minimum")
+    remedy = "Fill in zeros for what did not happen, or with unobserved='auto' everything else counts as a no."
+    raise DataError(
+        f"Only {word} is recorded: every observation has the value {getattr(table.scale, end):g}, the {end} of its "
+        f"scale, and so a model would predict {word} for everything. "
+        f"{remedy if low else 'Add observations of what did happen.'} If the scale goes further, give its end with "
+        f"{'maximum=' if low else 'minimum= and scaling=' + repr('minmax')}."
     )
-    if extent == (1.0, 1.0) and not only_yes:
-        remedy = (
-            "Fill in zeros for what is known not to have happened. With unobserved='auto' everything else counts as a "
-            "no of small weight."
-        )
-        raise DataError(said.format("yes", table.scale.maximum, "maximum", remedy, "maximum="))
-    if extent == (0.0, 0.0):
-        remedy = "Add observations of what did happen."
-        raise DataError(said.format("no", table.scale.minimum, "minimum", remedy, "minimum= and scaling='minmax'"))
 
 
 def check_any(table: Observations, purpose: str) -> None:

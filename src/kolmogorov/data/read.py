@@ -167,7 +167,7 @@ def pack(source: Any, out: str | os.PathLike[str], **options: Any) -> Observatio
         table = read_as_told(source, told)
     check_any(table, "to pack")
     write_table(out, table)
-    return Observations.open(out, verify=False)
+    return Observations.open(out)
 
 
 # --- one source -------------------------------------------------------------------------------------------------------

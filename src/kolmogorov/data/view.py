@@ -1,4 +1,4 @@
-"""Observed entries: a view is a table in one order; entries are aligned arrays that become one."""
+"""Entries in one order, by users or by items; how they are put into it, and turned into the other."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from kolmogorov._support.threads import one_blas_thread
 from kolmogorov._support.typing import Floats
 from kolmogorov._support.validation import check_array, check_between, check_indices, check_indptr
-from kolmogorov.data.scale import ACCEPTED_WEIGHTS, LARGEST_WEIGHT, LEAST_WEIGHT, Scale, outside_weight_bounds
+from kolmogorov.data.scale import ACCEPTED_WEIGHTS, LARGEST_WEIGHT, LEAST_WEIGHT, outside_weight_bounds
 from kolmogorov.errors import DataError
 
 #: Entries that are looked at together where a table is gone through block by block: 8 MB of values. By judgement.
@@ -25,7 +25,7 @@ class View:
     """Observations in one order: row r's entries lie at indptr[r] to indptr[r + 1]."""
 
     indptr: NDArray[np.int64]
-    #: The partner of each entry, increasing within a row; 32 bits wide where that is enough.
+    #: The partner of each entry, increasing within a row; 32 bits wide.
     indices: NDArray[Any]
     #: In [0, 1].
     values: Floats
@@ -39,6 +39,22 @@ class View:
     def __reduce__(self) -> tuple[Any, ...]:
         # Arrays that come from another process are made read-only again, as kernels are compiled for.
         return View, (self.indptr, self.indices, self.values, self.weights)
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """Entries per row."""
+        return np.diff(self.indptr)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held by the four arrays."""
+        return self.indptr.nbytes + self.indices.nbytes + self.values.nbytes + self.weights.nbytes
+
+    def owners(self, first: int, last: int) -> NDArray[np.int32]:
+        """Return the row number of each entry of some rows."""
+        return np.repeat(np.arange(first, last, dtype=np.int32), np.diff(self.indptr[first : last + 1]))
+
+    # --- others made of it ------------------------------------------------------------------------------------------
 
     def picked(self, rows: NDArray[np.int64]) -> View:
         """Return a copy of some rows, in the order given, as a view of their own."""
@@ -58,53 +74,57 @@ class View:
         """Return the same entries with other values."""
         return View(self.indptr, self.indices, values, self.weights)
 
-    @property
-    def counts(self) -> NDArray[np.int64]:
-        """Entries per row."""
-        return np.diff(self.indptr)
+    def transposed(self, n_columns: int) -> View:
+        """Return the entries by their partners."""
+        order = counting_order(self.indices, n_columns)
+        own = self.owners(0, self.indptr.size - 1)[order]
+        weights = self.weights[order] if self.weights.size else self.weights
+        return View(ends_of(np.bincount(self.indices, minlength=n_columns)), own, self.values[order], weights)
+
+    # --- block by block: what is only mapped is never in memory as a whole ------------------------------------------
 
     def blocks(self, entries: int | None = None) -> Iterator[tuple[int, int]]:
         """Yield ranges of rows (first, last) that together are all rows, with at most so many entries, or one row."""
-        first, n_rows, entries = 0, self.indptr.size - 1, BLOCK if entries is None else entries
-        while first < n_rows:
-            last = int(np.searchsorted(self.indptr, self.indptr[first] + entries, side="right")) - 1
-            last = min(max(last, first + 1), n_rows)
+        first = 0
+        while first < self.indptr.size - 1:
+            last = int(np.searchsorted(self.indptr, self.indptr[first] + (entries or BLOCK), side="right")) - 1
+            last = max(last, first + 1)
             yield first, last
             first = last
 
-    def owners(self, first: int, last: int) -> NDArray[np.int32]:
-        """Return the row number of each entry of some rows."""
-        return np.repeat(np.arange(first, last, dtype=np.int32), np.diff(self.indptr[first : last + 1]))
-
     def forget(self, first: int, last: int) -> None:
-        """Give back the memory behind the entries of some rows, where it is only mapped."""
+        """Give back the memory behind the entries of some rows, where it is only mapped; `blocks` does so itself."""
 
     def check_intact(self) -> None:
         """Raise where the entries are in a file that has changed its size since it was opened."""
 
-    def value_blocks(self) -> Iterator[Floats]:
-        """Yield the values block by block; those that are only mapped are let go again."""
-        for first, last in self.blocks():
-            yield self.values[self.indptr[first] : self.indptr[last]]
-            self.forget(first, last)
-
     @property
     def extent(self) -> tuple[float, float] | None:
         """The smallest and the largest value, or None where there are no entries."""
-        ends = [float(end) for values in self.value_blocks() if values.size for end in (values.min(), values.max())]
+        parts = (self.values[self.indptr[first] : self.indptr[last]] for first, last in self.blocks())
+        ends = [float(end) for part in parts if part.size for end in (part.min(), part.max())]
         return (min(ends), max(ends)) if ends else None
 
     @property
     def sums(self) -> Floats:
-        """Weighted squares, weighted values and weights, summed block by block: no array is as long as the table."""
+        """Weighted squares, weighted values and weights, summed up."""
         sums = np.zeros(3)
         for first, last in self.blocks():
             part = slice(self.indptr[first], self.indptr[last])
-            weights = self.weights[part] if self.weights.size else np.ones(part.stop - part.start)
+            values = self.values[part]
+            weights = self.weights[part] if self.weights.size else np.ones(values.size)
             with one_blas_thread():
-                sums += (weights @ self.values[part] ** 2, weights @ self.values[part], weights.sum())
-            self.forget(first, last)
+                sums += (weights @ values**2, weights @ values, weights.sum())
         return sums
+
+    def digest(self) -> str:
+        """Return a digest of all four arrays."""
+        found = hashlib.sha256(self.indptr.tobytes())
+        # Blocks of a size of their own: what is digested first must not change.
+        for first, last in self.blocks(1 << 20):
+            for array in (self.indices, self.values, self.weights):
+                found.update(array[self.indptr[first] : self.indptr[last]].tobytes())
+        return found.hexdigest()
 
     def validate(self, n_rows: int, n_partners: int) -> None:
         """Raise `InvariantError` where the arrays do not form observations of so many rows and partners.
@@ -120,37 +140,11 @@ class View:
             check_indices("indices", self.indptr[first : last + 1] - part.start, self.indices[part], n_partners)
             check_between("values", self.values[part], 0.0, 1.0)
             check_between("weights", self.weights[part], LEAST_WEIGHT, LARGEST_WEIGHT)
-            self.forget(first, last)
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes held by the four arrays."""
-        return self.indptr.nbytes + self.indices.nbytes + self.values.nbytes + self.weights.nbytes
 
 
 def ends_of(counts: NDArray[Any]) -> NDArray[np.int64]:
     """Return where rows begin and end that have so many entries."""
     return np.concatenate(([0], np.cumsum(counts, dtype=np.int64)))
-
-
-def fingerprint_of(n_users: int, n_items: int, scale: Scale, rows: View) -> str:
-    """Digest the shape, the scale and the entries by users, block by block."""
-    found = [hashlib.sha256(np.ascontiguousarray(rows.indptr).data), *(hashlib.sha256() for _ in range(3))]
-    for first, last in rows.blocks():
-        part = slice(rows.indptr[first], rows.indptr[last])
-        for digest, array in zip(found[1:], (rows.indices, rows.values, rows.weights), strict=True):
-            digest.update(np.ascontiguousarray(array[part]).data)
-        rows.forget(first, last)
-    text = f"{n_users} {n_items} {scale.signature}"
-    return hashlib.sha256(text.encode() + b"".join(digest.digest() for digest in found)).hexdigest()
-
-
-def transposed(view: View, n_columns: int) -> View:
-    """Order the entries of a view by their partners."""
-    order = counting_order(view.indices, n_columns)
-    own = view.owners(0, view.indptr.size - 1)[order]
-    weights = view.weights[order] if view.weights.size else view.weights
-    return View(ends_of(np.bincount(view.indices, minlength=n_columns)), own, view.values[order], weights)
 
 
 def counting_order(codes: NDArray[Any], n_codes: int) -> NDArray[Any]:
@@ -190,9 +184,9 @@ def sorted_view(
         if duplicates == "error":
             at = int(np.argmax(repeats))
             raise complain(int(order[at]), int(order[at + 1])) if complain else DataError("A pair is there twice.")
-        kept = np.append(~repeats, True)
+        kept = np.flatnonzero(np.append(~repeats, True))
         if duplicates == "mean":
-            values, total = _averaged(values, weights, np.append(True, ~repeats))
+            values, total = _averaged(values, weights, kept)
             weights = total if weights.size else weights
         else:
             values, weights = values[kept], weights[kept] if weights.size else weights
@@ -200,9 +194,9 @@ def sorted_view(
     return View(ends_of(np.bincount(own, minlength=shape[0])), partner, values, weights)
 
 
-def _averaged(values: Floats, weights: Floats, first: NDArray[np.bool_]) -> tuple[Floats, Floats]:
-    """Return the means of runs that begin where told, and their total weights."""
-    starts = np.flatnonzero(first)
+def _averaged(values: Floats, weights: Floats, lasts: NDArray[np.int64]) -> tuple[Floats, Floats]:
+    """Return the means of runs that end where told, and their total weights."""
+    starts = np.append(0, lasts[:-1] + 1)
     mass = weights if weights.size else np.ones(values.size)
     total = np.add.reduceat(mass, starts)
     if weights.size and (wrong := outside_weight_bounds(total)).any():
@@ -212,9 +206,7 @@ def _averaged(values: Floats, weights: Floats, first: NDArray[np.bool_]) -> tupl
         )
     # The mean of equal numbers may leave [0, 1] by rounding; what came once stays as it is, to the last bit.
     mean = np.clip(np.add.reduceat(mass * values, starts) / total, 0.0, 1.0)
-    alone = np.diff(np.append(starts, values.size)) == 1
-    mean[alone] = values[starts[alone]]
-    return mean, total
+    return np.where(starts == lasts, values[starts], mean), total
 
 
 def duplicate(user: Any, item: Any, first: str, second: str) -> DataError:

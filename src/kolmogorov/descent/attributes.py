@@ -248,7 +248,7 @@ def without_placed(drawn: Posterior) -> Posterior:
         theta=drawn.theta[:, users],
         psi=drawn.psi[:, items],
         noise=drawn.noise[:, users],
-        training=without_ids(drawn.training, ~users, ~items).over(),
+        training=without_ids(drawn.training, ~users, ~items),
         user_attributes=of_users,
         item_attributes=of_items,
     )

@@ -26,7 +26,7 @@ from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data import Observations, Vocabulary
 from kolmogorov.data.attributes import Newcomers
 from kolmogorov.data.changes import Change, with_ids
-from kolmogorov.data.view import View, sorted_view
+from kolmogorov.data.view import View
 from kolmogorov.descent.engine import solved_rows
 from kolmogorov.descent.fitted import Fitted, Pull
 from kolmogorov.descent.problem import ITEM_SIDE, USER_SIDE, Partners, Problem
@@ -180,11 +180,11 @@ def moved(fitted: Fitted, change: Change, problem: Problem, unobserved: float, n
         return lambda factors: solved(view, factors, *given)
 
     users, items = change.touched_users, change.touched_items
-    before = sorted_view((users.size, after.n_items), *change.entries_before("users", users))
+    before = change.entries_before("users", users)
     known = np.append(fitted.user_known, False)[change.users[users]]
     given = theta[users], known, fitted.user_pull, problem.user_solver, USER_SIDE
     moved_users = mover(after.rows.picked(users), before, *given)
-    before = sorted_view((items.size, after.n_users), *change.entries_before("items", items))
+    before = change.entries_before("items", items)
     known = np.append(fitted.item_known, False)[change.items[items]]
     given = psi[items], known, fitted.item_pull, problem.item_solver, ITEM_SIDE
     moved_items = mover(after.columns.picked(items), before, *given)

@@ -14,6 +14,7 @@ from kolmogorov._support.typing import Floats, Rows
 from kolmogorov._support.validation import Requirement, check_parameters
 from kolmogorov.data import Observations, Scale, Vocabulary
 from kolmogorov.data.observations import least_like, reaching
+from kolmogorov.data.view import sorted_view
 from kolmogorov.descent.fitted import Trained
 from kolmogorov.errors import DataError
 from kolmogorov.interpret.judging import Conjunctions
@@ -189,4 +190,9 @@ def with_noes(observations: Observations, training: Observations) -> Observation
         both = (rows >= 0) & (columns >= 0)
         kept[rows[both], columns[both]] = False
         kept[observations.user_rows(), observations.item_rows()] = True
-    return observations.filled().subset(kept.ravel())
+    # What was not observed is a no.
+    whole = np.zeros(kept.shape)
+    whole[observations.user_rows(), observations.item_rows()] = observations.values
+    own, partner = np.nonzero(kept)
+    rows = sorted_view(kept.shape, own, partner, whole[kept], np.empty(0))
+    return Observations(observations.users, observations.items, rows, observations.scale)

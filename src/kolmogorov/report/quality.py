@@ -182,7 +182,7 @@ def alerts(
     found = []
     if not isinstance(test, str) and test.refitted:
         found.append("All given data was used for training: rules look better here than they are.")
-    extent = whole.extent()
+    extent = whole.rows.extent
     if extent is not None and extent[0] == extent[1]:
         found.append('The data holds no "no": errors and counts of rules say little here.')
     if model._has_draws:
