@@ -151,8 +151,8 @@ class Attribute:
     def strange(self, cells: list[Any]) -> list[str]:
         """Return the cells of which nothing is known here."""
         raw = self._raw(cells)
-        lost = ~raw.any(axis=1) if self.categories else np.isnan(raw[:, 0])
-        return [str(cell) for cell, gone in zip(cells, lost.tolist(), strict=True) if gone and cell is not None]
+        lost = np.flatnonzero(~raw.any(axis=1) if self.categories else np.isnan(raw[:, 0])).tolist()
+        return [str(cells[row]) for row in lost if cells[row] is not None]
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON."""
@@ -317,7 +317,8 @@ class TableAttributes:
     @property
     def newcomers(self) -> tuple[Newcomers | None, Newcomers | None]:
         """Users and items that only the frames have."""
-        return self.users and self.users.newcomers, self.items and self.items.newcomers
+        users, items = (None if side is None else side.newcomers for side in (self.users, self.items))
+        return users, items
 
     def __bool__(self) -> bool:
         return self.users is not None or self.items is not None

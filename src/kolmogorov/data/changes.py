@@ -118,7 +118,8 @@ def changed(
     found = Change(
         table,
         after if touched.size or after.n_users < table.n_users else table,
-        *(_before(np.flatnonzero(keep), n) for keep, n in ((keep_users, table.n_users), (keep_items, table.n_items))),
+        _before(np.flatnonzero(keep_users), table.n_users),
+        _before(np.flatnonzero(keep_items), table.n_items),
         np.setdiff1d(user_rows[touched // n_items], [-1]),
         np.setdiff1d(item_rows[touched % n_items], [-1]),
         touched.size,

@@ -192,7 +192,8 @@ def _read(path: Path, entries: str, other: MappedView | None) -> tuple[Vocabular
     inside = all(whole.address <= array.ctypes.data <= end - array.nbytes and array.flags.aligned for array in mapped)
     if not inside or any(arrays[name].dtype != kind for name, kind in _ENTRIES.items()):
         raise InvariantError(f"{path.name} does not hold entries as they are written")
-    ids, titles = (batch[name].to_pylist() if name in batch.schema.names else None for name in ("id", "title"))
+    ids: list[Any] = batch["id"].to_pylist()
+    titles = batch["title"].to_pylist() if "title" in batch.schema.names else None
     if len(set(ids)) < len(ids) or not all(isinstance(text, str) for text in (*ids, *(titles or ()))):
         raise InvariantError(f"the ids in {path.name} are not distinct texts")
     arrays["indptr"] = arrays["indptr"].copy()
