@@ -32,9 +32,10 @@ from scipy.sparse import csr_array
 
 import kolmogorov as km
 from kolmogorov._support.threads import Threads
-from kolmogorov.data.attributes import TableAttributes
 from kolmogorov.descent import distillation
 from kolmogorov.descent.distillation import alike, matched
+from kolmogorov.draws.sampler import drawn
+from kolmogorov.models.learning import short_plan
 
 LIMIT, SEEDS, NAMED = 900.0, {"ml-1m": 2}, 10
 
@@ -179,10 +180,7 @@ def choices() -> None:
     columns += [Column("theta", ".3f"), Column("worst", ".3f"), Column("distance", ".4f")]
     table = Table("stability-choices", "planted", "python benchmarks/stability.py choices", columns)
     planted = [_planted(seed) for seed in (100, 101, 102)]
-    draws = [
-        [km.KolmogorovModel(random_state=seed)._drawn(one, Threads(-1), False, _nothing(one))[0] for seed in (0, 1)]
-        for one in planted
-    ]  # fmt: skip
+    draws = [[drawn(short_plan(one, -1), one, seed, Threads(-1))[0] for seed in (0, 1)] for one in planted]
     usual = distillation.SWEEPS, distillation.FIRMED
     for setting in (usual, (5, 10), (50, 10), (200, 10), (15, 1), (15, 30)):
         distillation.SWEEPS, distillation.FIRMED = setting
@@ -199,10 +197,6 @@ def choices() -> None:
             table.add(*setting, psi, *np.mean(found, axis=0))
     distillation.SWEEPS, distillation.FIRMED = usual
     finish(table)
-
-
-def _nothing(table: km.Observations) -> TableAttributes:
-    return TableAttributes.read(None, None, (table.users, table.items))
 
 
 def _planted(seed: int) -> km.Observations:

@@ -115,14 +115,18 @@ def _ran(dask_worker, name):
 def test_parquet_files_have_the_bits_of_the_table_and_every_row_group_is_read_once(client, table, tmp_path):
     paths = _written(table, tmp_path)
     before = sum(client.run(_ran, name="read_group").values())
-    there = KolmogorovModel(**SMALL, execution=Dask(client)).fit(str(tmp_path / "files" / "part-*.parquet"))
+    there = Dask(client)
+    there = KolmogorovModel(**SMALL, execution=there).fit(there.read(str(tmp_path / "files" / "part-*.parquet")))
     assert sum(client.run(_ran, name="read_group").values()) - before == 4
     here = km.read_ratings(paths)
     same(there, KolmogorovModel(**SMALL).fit(here))
     assert there.fitted_.training.fingerprint() == here.fingerprint()
     assert repr(there.fitted_.training) == repr(here)
     dask = Dask(client, shard_ratings=1000)
-    same(KolmogorovModel(**SMALL, execution=dask).fit(paths), KolmogorovModel(**SMALL, execution=dask).fit(here))
+    same(
+        KolmogorovModel(**SMALL, execution=dask).fit(dask.read(paths)),
+        KolmogorovModel(**SMALL, execution=dask).fit(here),
+    )
 
 
 def test_no_rating_of_parquet_files_comes_before_the_fit_has_ended(client, table, tmp_path):
@@ -218,7 +222,8 @@ def test_a_killed_worker_and_one_that_joins_late(larger, undisturbed, tmp_path):
                 client.wait_for_workers(3, timeout=PATIENCE)
                 happened.append(f"{len(client.nthreads())} workers")
 
-        model = KolmogorovModel(**LONG, execution=Dask(client, shard_ratings=20_000), callback=watch).fit(paths)
+        dask = Dask(client, shard_ratings=20_000)
+        model = KolmogorovModel(**LONG, execution=dask, callback=watch).fit(dask.read(paths))
     assert happened == [1, 2, "killed", 3, 4, "3 workers", 5]
     same(model, undisturbed)
 

@@ -83,7 +83,6 @@ def drawn(model, train, test):
     found["distribution"] = np.asarray(model.predict_distribution(users, items))
     found["as_model"] = factors(model.as_model(4))
     found["as_model soft"] = factors(model.as_model(4, psi="soft"))
-    found["fold_in"] = model.fold_in(test.subset(np.isin(test.user_rows(), np.arange(5))))
     return found
 
 

@@ -107,16 +107,18 @@ def test_hostile_files_are_refused(models, likelihood, change, tmp_path):
 
 
 @pytest.mark.parametrize("likelihood", LIKELIHOODS)
-def test_new_users_and_items_are_nearest(models, tables, likelihood):
+def test_new_rows_are_placed_in_the_model_that_draws_are_read_by(models, tables, likelihood):
     model, table = models[likelihood], tables[likelihood]
-    theta = model.fold_in(table.subset(table.user_rows() < 10), side="users")
-    assert theta.shape == (60, model.posterior_.n_draws * 4) or theta.shape[0] == 10
+    theta, psi = model.fold_in(table, side="users"), model.fold_in(table, side="items")
+    read = model._one_model
+    assert theta.shape == read.theta.shape
     np.testing.assert_allclose(theta.sum(axis=1), 1.0)
-    psi = model.fold_in(table, side="items")
-    assert np.isin(psi, model.posterior_.levels.astype(np.float32)).all()
-    known = model.posterior_.thetas(np.arange(len(table.users)))
-    said = np.clip(known @ psi.T.astype(float), 0.0, 1.0)[rows_of(table)]
+    cells = np.full((table.n_users, table.n_items), np.nan)
+    cells[rows_of(table)] = table.scale.rating(table.values)
+    np.testing.assert_array_equal(model.transform(cells), theta)
+    said = table.scale.rating(np.clip(read.theta @ psi.T, 0.0, 1.0))[rows_of(table)]
     assert np.corrcoef(said, model.predict(table))[0, 1] > 0.7
+    assert model.get_feature_names_out().tolist() == [f"event{d}" for d in range(read.n_events)]
 
 
 def weighing(table, weight):

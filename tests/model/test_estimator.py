@@ -170,7 +170,7 @@ def test_bad_tables_are_named():
         KolmogorovModel(2).fit([[1.0, -1.0]])
     with pytest.raises(DataError, match=r"cell \(0, 1\): value must be at most the maximum 1, got 3"):
         KolmogorovModel(2, random_state=0).fit([[0.0, 1.0]]).transform([[0.0, 3.0]])
-    with pytest.raises(DataError, match=r"theta must have shape \(n, 2\)"):
+    with pytest.raises(DataError, match=r"shape \(n, 2\), got \(1, 1\)"):
         KolmogorovModel(2, random_state=0).fit([[0.0, 1.0]]).inverse_transform([[1.0]])
 
 
@@ -321,12 +321,18 @@ def test_unknown_ids_are_told_of_once_in_a_call(animals, name):
 @pytest.mark.parametrize("name", ["kolmogorov", "bayesian"])
 def test_readings_of_unknown_ids_are_errors_that_name_similar_ones(animals, name):
     model = animals[name]
-    with pytest.raises(UnknownIdError, match=r"no data on user 'Dolfin'. Did you mean 'dolphin'.*\? unknown="):
+    with pytest.raises(
+        UnknownIdError, match=r"none of these ids: 1 unknown user .'Dolfin'.. Did you mean 'dolphin'.*\?"
+    ):
         model.recommend("Dolfin")
     with pytest.raises(UnknownIdError, match=r"no data on item 'milc'. Did you mean 'milk'"):
-        model.explain("bear", "milc")
+        model.explain("bear", "milc", unknown="error")
+    with pytest.raises(UnknownIdError, match=r"none of these ids: 1 unknown user .* and 1 unknown item"):
+        model.explain("unicorn", "warp")
     with pytest.warns(UnknownIdWarning, match="1 unknown user .'unicorn'."):
-        assert model.explain("unicorn", "milk", unknown="average").user_name == "unicorn (unknown)"
+        assert model.explain("unicorn", "milk").user_name == "unicorn (unknown)"
+    with pytest.warns(UnknownIdWarning, match="1 unknown user .'unicorn'."):
+        assert set(model.recommend(["bear", "unicorn"], 3, exclude_seen=False)["user"]) == {"bear", "unicorn"}
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert len(model.recommend("unicorn", 3, unknown="ignore")) == 3

@@ -86,7 +86,7 @@ def test_a_guest_is_explained_as_he_is_recommended_to(model):
     with pytest.raises(DataError, match="Give an item, and a user or a guest"):
         model.explain(item="game 2")
     with pytest.raises(UnknownIdError):
-        model.explain(-1, "game 2")
+        model.explain(-1, "game 2", unknown="error")
     # A table of new rows is completed as guests are.
     row = np.full((1, len(model.items_)), np.nan)
     row[0, model.items_.encode(list(guest))] = 1.0

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 import kolmogorov as km
 import naive
 from kolmogorov.descent.fitted import tilt
-from kolmogorov.errors import ParameterError
 
 DRAWS = {"n_chains": 2, "burn_in": 15, "n_samples": 6, "random_state": 0}
 SCALES = {
@@ -164,16 +163,3 @@ def test_every_way_of_asking(fits):
     np.testing.assert_array_equal(model.predict_distribution(pairs), whole)
     every = model.predict_distribution(int(users[0]), model.items_.ids)
     assert every.shape == (table.n_items, 5)
-
-
-def test_a_frame_has_a_column_for_each_rating(fits):
-    model, table = fits["stars", "two"]
-    frame = model.predict_distribution(table, as_frame=True)
-    assert list(frame.columns) == ["1", "2", "3", "4", "5"]
-    np.testing.assert_array_equal(frame.to_numpy(), model.predict_distribution(table))
-    single = model.predict_distribution(0, 0, as_frame=True)
-    assert single.shape == (1, 5)
-    answers, _ = fits["yes and no", "draws"]
-    assert list(answers.predict_distribution(0, 0, as_frame=True).columns) == ["0", "1"]
-    with pytest.raises(ParameterError, match="'as_frame' must be True or False"):
-        model.predict_distribution(table, as_frame="yes")

@@ -150,7 +150,9 @@ def test_what_does_not_fit_is_said(fitted):
     path, _, _new = fitted["draws"]
     model = km.load(path)
     before = model.fitted_
-    with pytest.raises(DataError, match="The draws are of yes and no, and the new ratings are others"):
+    with pytest.raises(
+        DataError, match="The draws are of likelihood 'bernoulli', which does not go with the new ratings"
+    ):
         model.update(km.Observations.from_arrays(["u01"], ["i01"], [0.5], maximum=1))
     with pytest.raises(DataError, match="update takes Observations, got list"):
         model.update([1, 2])

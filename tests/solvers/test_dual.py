@@ -238,7 +238,8 @@ def test_every_solver_trains_a_model(zoo, drawn, learn_from):
             zoo_part = zoo.subset(zoo.user_rows() < 20)
             KolmogorovModel(3, max_iter=2, **options | {"learn_from": "ratings"}).fit(zoo_part)
             continue
-        model = KolmogorovModel(4, max_iter=5, tol=0, n_init=1, **options, **ridge)._fit(zoo, drawn=drawn)
+        model = KolmogorovModel(4, max_iter=5, tol=0, n_init=1, **options, **ridge)
+        model = model.fit(zoo) if learn_from == "ratings" else model._adopt(model._distilled(drawn)[0])
         assert model.learned_from_ == learn_from
         history = [sweep.objective for sweep in model.history_]
         assert history == sorted(history, reverse=True)

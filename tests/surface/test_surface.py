@@ -202,7 +202,9 @@ def test_unknown_items_of_guests_are_left_out(model):
     with pytest.warns(UnknownIdWarning, match=r"2 unknown items \('warp', 'wings'\): left out"):
         found = model.recommend(guest={"milk": 1, "warp": 1, "wings": 0}, n=3)
     assert found["item"].tolist() == model.recommend(guest={"milk": 1}, n=3)["item"].tolist()
-    with pytest.raises(UnknownIdError, match="knows no item that was rated here: 'mlik'. Did you mean 'milk'"):
+    with pytest.raises(
+        UnknownIdError, match="knows no item that was rated here: 1 unknown item .'mlik'.. Did you mean 'milk'"
+    ):
         model.recommend(guest={"mlik": 1})
     guests = km.Observations.from_arrays(["a", "a", "b"], ["milk", "warp", "warp"], [1, 1, 0])
     with pytest.warns(UnknownIdWarning, match=r"1 unknown item \('warp'\): left out"):

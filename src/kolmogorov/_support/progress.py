@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
+import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,6 +17,8 @@ logger.addHandler(logging.NullHandler())
 #: Lines for people are written while this logger is enabled.
 _terminal = logging.getLogger("kolmogorov.terminal")
 _PACKAGE = __name__.split(".")[0]
+#: When the line that passes was written, 0 where there is none; seconds between two, and their width.
+_passing, _PAUSE, _WIDTH = 0.0, 0.2, 79
 
 
 @contextmanager
@@ -40,8 +43,20 @@ def notice(message: str, *, always: bool = False) -> None:
         say(message)
 
 
+def passing(text: str) -> None:
+    """Show a line that the next one replaces, where a person is watching, in a notebook too; "" takes it away."""
+    global _passing
+    watched = sys.stderr is not None and (sys.stderr.isatty() or "ipykernel" in sys.modules)
+    if not watched or is_silent() or not (_passing if not text else time.monotonic() - _passing > _PAUSE):
+        return
+    sys.stderr.write(f"\r{text[:_WIDTH]:{_WIDTH}}" if text else f"\r{'':{_WIDTH}}\r")
+    sys.stderr.flush()
+    _passing = time.monotonic() if text else 0.0
+
+
 def say(message: object) -> None:
     """Write one line to standard error; what it names cannot act on the terminal."""
+    passing("")
     if sys.stderr is not None:
         sys.stderr.write(f"kolmogorov: {shown(message)}\n")
         sys.stderr.flush()

@@ -46,7 +46,7 @@ def demo(random_state: int) -> None:
     out("", "What follows from a yes, by the training votes:", *model.rules().about(_TREATY)[:3])
     out("", "Why Austria votes for a ban of nuclear weapons:", *str(model.explain("Austria", _TREATY)).split("\n"))
     out("", "What if a country votes yes on that, and yes (or no) on human rights in Iran? From 0, no, to 1, yes:")
-    lists = [model._asked(None, votes.n_items, {_TREATY: 1, _IRAN: vote}, 1) for vote in (1, 0)]
+    lists = [model._asked(None, votes.n_items, {_TREATY: 1, _IRAN: vote}, min_count=1) for vote in (1, 0)]
     chances = [dict(zip(found["title"], found["probability"], strict=True)) for found in lists]
     out(*(f"  {motion}: {chances[0][motion]:.2f} (or {chances[1][motion]:.2f})" for motion in (_SYRIA, _MEASURES)))
 

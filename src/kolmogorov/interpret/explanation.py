@@ -24,7 +24,7 @@ from kolmogorov.interpret.counting import FLAGS, check_likes
 from kolmogorov.interpret.events import GREY, MARK, Event, EventItems, colour, shortened
 from kolmogorov.interpret.relations import Relations
 from kolmogorov.interpret.rules import Rule, Rules
-from kolmogorov.models.ids import Unknown, id_of, observations_of, rows_of
+from kolmogorov.models.ids import Unknown, id_of, observations_of, pair_rows, rows_of
 from kolmogorov.models.lists import FittedLists
 
 #: Reasons and items of an event that are named, by judgement; and the least difference: half of what is printed last.
@@ -331,8 +331,8 @@ def explain(
     likes = fitted.likes if likes is None else likes
     check_likes("explain", likes)
     user, item = id_of(fitted.users, user, "user"), id_of(fitted.items, item, "item")
-    user_row = int(rows_of(fitted.users, fitted.user_known, [user], "user", unknown)[0])
-    item_row = int(rows_of(fitted.items, fitted.item_known, [item], "item", unknown)[0])
+    rows, _ = pair_rows(fitted, [user], [item], unknown)
+    user_row, item_row = int(rows[0][0]), int(rows[1][0])
     psi = read.psi_or_average[item_row]
     parts = contributions(read, read.theta_or_population[user_row], psi, _named_events(read))
     amounts = np.array([part.amount for part in sorted(parts, key=lambda part: part.event)])
@@ -480,14 +480,15 @@ def explain_list(
     if item is None or (user is None) == (guest is None):
         raise DataError("Give an item, and a user or a guest.")
     item = id_of(fitted.items, item, "item")
-    row = int(rows_of(fitted.items, fitted.item_seen, [item], "item", unknown)[0])
     events, balance = fitted.events, fitted.settings.balance
     if guest is not None:
+        row = int(rows_of(fitted.items, fitted.item_known, [item], "item", unknown)[0])
         view = placing.view_of(events, observations_of(fitted, [guest]), "users")
         user, name, partners, values, theta = "guest", "the guest", view.indices, view.values, placed(view)[0]
     else:
         user, rows = id_of(fitted.users, user, "user"), fitted.training.rows
-        place = int(rows_of(fitted.users, fitted.user_seen, [user], "user", unknown)[0])
+        (places, found), _ = pair_rows(fitted, [user], [item], unknown)
+        place, row = int(places[0]), int(found[0])
         there = place < len(fitted.users)
         mine = slice(rows.indptr[place], rows.indptr[place + 1]) if there else slice(0)
         name = fitted.users.name(place) if there else f"{user} (unknown)"

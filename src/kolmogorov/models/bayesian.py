@@ -6,36 +6,42 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Literal, Self
 
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from kolmogorov._support.progress import notice
 from kolmogorov._support.seeds import base_seed
 from kolmogorov._support.threads import Threads
 from kolmogorov._support.typing import Floats
-from kolmogorov._support.validation import AUTO, Requirement, between, check_parameters, integer, one_of
+from kolmogorov._support.validation import (
+    AUTO,
+    MOST_ROUNDS,
+    MOST_RUNS,
+    Requirement,
+    between,
+    check_parameters,
+    integer,
+    one_of,
+)
 from kolmogorov.cluster.dask import Dask
 from kolmogorov.data.attributes import Newcomers, TableAttributes
 from kolmogorov.data.changes import Change
 from kolmogorov.data.observations import Observations
 from kolmogorov.data.view import View
-from kolmogorov.descent.attributes import without_placed
-from kolmogorov.descent.fitted import Fitted
-from kolmogorov.descent.placing import with_placed
 from kolmogorov.descent.problem import usual_weight
 from kolmogorov.draws.convergence import convergence_of
-from kolmogorov.draws.new_rows import introduced, new_psis, new_thetas
+from kolmogorov.draws.new_rows import introduced, new_thetas
 from kolmogorov.draws.plan import Plan, level_grid, likelihood_of, settled_weight, suited
 from kolmogorov.draws.posterior import Posterior
 from kolmogorov.draws.sampler import SamplingProgress, drawn, drawn_again
 from kolmogorov.draws.start import told_apart
 from kolmogorov.errors import DataError, ParameterError
 from kolmogorov.gpu.cuda import Cuda
-from kolmogorov.models.base import COMMON_RULES, OUTPUT, Auto, EventModel, Output, lengths, seed_for
+from kolmogorov.models.base import Output, check_asked, seed_for
 from kolmogorov.models.diagnostics import agreement, by_chain, for_arviz
+from kolmogorov.models.event_model import COMMON_RULES, EventModel
 from kolmogorov.models.ids import Unknown, pair_rows
 from kolmogorov.models.kolmogorov import KolmogorovModel
-from kolmogorov.models.learning import Psi, is_auto
+from kolmogorov.models.learning import Auto, Psi, is_auto
 from kolmogorov.models.tables import learnable
 
 #: Chains are enough when more would take less than this share of the squared error away, of ratings and of answers,
@@ -44,7 +50,9 @@ _ENOUGH = (0.003, 0.0015)
 Likelihood = Literal["auto", "gaussian", "bernoulli"]
 _RULES: dict[str, Requirement] = COMMON_RULES | {
     "likelihood": one_of(("auto", "gaussian", "bernoulli")),
-    **lengths("n_chains", "burn_in", "n_samples"),
+    "n_chains": integer(1, MOST_RUNS) | AUTO,
+    "burn_in": integer(1, MOST_ROUNDS) | AUTO,
+    "n_samples": integer(1, MOST_ROUNDS) | AUTO,
     "n_features": integer(0) | AUTO,
 }
 
@@ -121,26 +129,14 @@ class BayesianKolmogorovModel(EventModel):
         callback: Callable[[SamplingProgress], Any] | None = None,
         verbose: int = 0,
     ) -> None:
-        self.n_events = n_events
-        self.likelihood = likelihood
-        self.n_chains = n_chains
-        self.burn_in = burn_in
-        self.n_samples = n_samples
-        self.n_features = n_features
-        self.unobserved = unobserved
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.execution = execution
-        self.callback = callback
-        self.verbose = verbose
+        self._set(locals())
 
     fitted_: Posterior
     _learned = Posterior
     _has_draws = True
-    # The one model of those who were observed, and the same with all whom attributes place.
-    _distilled: Fitted | None
-    _read: Fitted | None
     _rules = _RULES
+    #: The model that draws are read by, made when it is first asked for.
+    _made: KolmogorovModel | None
 
     def fit(self, X: Any, y: None = None, *, users: Any = None, items: Any = None) -> Self:
         """Draw models given a table.
@@ -177,7 +173,8 @@ class BayesianKolmogorovModel(EventModel):
             self._on_draw,
             known=known,
         )
-        self._adopt(self._introduced(found, *known.newcomers))
+        new = known.newcomers
+        self._adopt(self._introduced(found, *new) if any(side is not None for side in new) else found)
         notice(f"{found.n_events} events, {convergence_of(found).line}")
         return self
 
@@ -201,11 +198,26 @@ class BayesianKolmogorovModel(EventModel):
             about 1%, binary about 2%.
         """
         check_is_fitted(self)
-        size, blanks = self.n_events if is_auto(n_events) else n_events, self.fitted_.unobserved
-        model = KolmogorovModel(size, psi=psi, unobserved=blanks, random_state=0, n_jobs=self.n_jobs)
+        model = self._like_draws(self.n_events if is_auto(n_events) else n_events, psi)
         model._check_parameters()
-        fitted, model.interrupted_ = model._distilled(self.fitted_, keep_interrupted=True)
+        fitted, model.interrupted_ = model._distilled(self.fitted_)
         return model._said(fitted)
+
+    def _like_draws(self, n_events: int | Auto, psi: Psi) -> KolmogorovModel:
+        blanks = self.fitted_.unobserved
+        return KolmogorovModel(n_events, psi=psi, unobserved=blanks, random_state=0, n_jobs=self.n_jobs)
+
+    @property
+    def _reader(self) -> KolmogorovModel:
+        """As near to the draws' average as so many events with soft psi come."""
+        if self._made is None:
+            model = self._like_draws(self.n_events, "soft")
+            self._made = model._adopt(model._distilled(self.fitted_, keep_interrupted=False)[0])
+        return self._made
+
+    def _adopt(self, fitted: Posterior) -> Self:
+        self._made = None
+        return super()._adopt(fitted)
 
     def predict(
         self,
@@ -228,11 +240,10 @@ class BayesianKolmogorovModel(EventModel):
         if not return_std:
             return super().predict(users, items, output=output, unknown=unknown)
         check_is_fitted(self)
-        check_parameters("predict", {"output": output}, OUTPUT)
+        check_asked("predict", output=output)
         rows, single = pair_rows(self.fitted_, users, items, unknown)
         mean, deviation = self.fitted_.moments(*rows)
-        mean = self._in_units(mean, output)
-        deviation = deviation * (self.scale_.span if output == "rating" else 1.0)
+        mean, deviation = self._in_units(mean, output), deviation * (self.scale_.span if output == "rating" else 1.0)
         return (float(mean[0]), float(deviation[0])) if single else (mean, deviation)
 
     def predict_interval(
@@ -256,34 +267,13 @@ class BayesianKolmogorovModel(EventModel):
             "probability": of the probability alone. For an unknown user or item both include how much users and items
             differ.
         """
-        check_parameters(
-            "predict_interval",
-            {"level": level, "of": of},
-            {"level": between(0.0, 1.0), "of": one_of(("rating", "probability"))},
-        )
+        rules = {"level": between(0.0, 1.0), "of": one_of(("rating", "probability"))}
+        check_parameters("predict_interval", {"level": level, "of": of}, rules)
         check_is_fitted(self)
         rows, single = pair_rows(self.fitted_, users, items, unknown)
-        drawn = self.fitted_
-        interval = drawn.probability_interval if of == "probability" else drawn.rating_interval
+        interval = self.fitted_.probability_interval if of == "probability" else self.fitted_.rating_interval
         low, high = interval(*rows, float(level))
         return (float(low[0]), float(high[0])) if single else (low, high)
-
-    def evaluate(
-        self, observations: Observations, *, ranking: bool = False, unknown: Unknown = "average", **lists: Any
-    ) -> dict[str, float]:
-        """Compare predictions with observations, and count how many ratings the 90% interval holds.
-
-        Returns
-        -------
-        dict
-            The scores of `KolmogorovModel.evaluate`, and `coverage_90`; with `ranking` the scores of lists alone.
-        """
-        scores = super().evaluate(observations, ranking=ranking, unknown=unknown, **lists)
-        if ranking:
-            return scores
-        test = observations.rescaled(self.scale_)
-        rows, _ = pair_rows(self.fitted_, test, None, "ignore")
-        return scores | {"coverage_90": self.fitted_.coverage(*rows, test.values, test.weights)}
 
     def diagnostics(self, observations: Observations, max_entries: int = 1000) -> dict[str, dict[str, Floats]]:
         """Return split R-hat and effective sample size of predictions for some entries, of the priors and the noise.
@@ -303,32 +293,19 @@ class BayesianKolmogorovModel(EventModel):
         """Return draws, answers and their log likelihood for ArviZ (extra `arviz`): a DataTree.
 
         Its groups are `posterior`, `posterior_predictive`, `log_likelihood`, `observed_data` and `constant_data`, which
-        says how many answers of each user and item were learned from. Entries have the coordinates `of_user` and
-        `of_item`, to select and to group by.
-
-        Parameters
-        ----------
-        observations : Observations
-            Best held-out ones; the first `max_entries` are looked at.
+        says how many answers of each user and item were learned from. Entries, as for `diagnostics`, have the
+        coordinates `of_user` and `of_item`.
         """
         check_is_fitted(self)
         return for_arviz(self.fitted_, observations, max_entries)
 
     def _moved(self, fitted: Posterior, change: Change) -> Posterior:
-        table, other = change.after, "Fit a model to all ratings instead."
-        if fitted.likelihood == "bernoulli" and not table.is_binary:
-            raise DataError(f"The draws are of yes and no, and the new ratings are others. {other}")
-        least = 1.0 if table.weights is None else float(table.weights.min())
-        if fitted.unobserved and fitted.unobserved >= least:
-            raise DataError(
-                f"What was not observed weighs {fitted.unobserved:g} in the draws, and a new rating weighs {least:g}, "
-                f"which must be more. {other}"
-            )
+        table, other = change.after, "the new ratings. Fit a model to all ratings instead."
         plan = self._plan(table, learned=False)
         if plan.likelihood != fitted.likelihood:
-            raise DataError(
-                f"The draws are of likelihood '{fitted.likelihood}', which does not go with the new ratings. {other}"
-            )
+            raise DataError(f"The draws are of likelihood '{fitted.likelihood}', which does not go with {other}")
+        if fitted.unobserved and table.weights is not None and fitted.unobserved >= table.weights.min():
+            raise DataError(f"What was not observed weighs {fitted.unobserved:g}, which is more than some of {other}")
         plan = replace(plan, n_events=fitted.n_events, levels=fitted.levels, unobserved=fitted.unobserved)
         notice(f"Fitting the {fitted.n_chains} chains again, each from its last draw.")
         return drawn_again(fitted, change, plan, seed_for(self, table), self.n_jobs)
@@ -336,35 +313,15 @@ class BayesianKolmogorovModel(EventModel):
     def _new_thetas(self, view: View) -> Floats:
         return new_thetas(self.fitted_, view, self.n_jobs)
 
-    def _new_psis(self, view: View) -> NDArray[Any]:
-        return new_psis(self.fitted_, view)
-
-    @property
-    def _one_model(self) -> Fitted:
-        """The one model that stands for the draws: as near to their average as so many events with soft psi come."""
-        if self._read is None:
-            model = KolmogorovModel(self.n_events, psi="soft", random_state=0, n_jobs=self.n_jobs)
-            if self._distilled is None:
-                self._distilled, _ = model._distilled(without_placed(self.fitted_), keep_interrupted=False)
-            problem = model._problem(self._distilled.n_events, quick=True)
-            self._read = with_placed(self._distilled, self.fitted_, problem)
-        return self._read
-
-    def _adopt(self, fitted: Posterior) -> Self:
-        self._distilled = self._read = None
-        return super()._adopt(fitted)
-
     def _introduced(self, fitted: Posterior, users: Newcomers | None, items: Newcomers | None) -> Posterior:
-        return fitted if users is None and items is None else introduced(fitted, users, items)
+        return introduced(fitted, users, items)
 
     def _plan(self, table: Observations, *, learned: bool = True) -> Plan:
         """Return what `fit` samples of a table; a number of events that is left open is a guess unless `learned`."""
         likelihood, only_yes = self._likelihood(table), self.unobserved != 0.0
         given = {name: getattr(self, name) for name in ("n_events", "n_chains", "burn_in", "n_samples", "n_features")}
-        sizes = replace(
-            suited(table, only_yes=only_yes),
-            **{name: int(n) for name, n in given.items() if n != "auto"},
-        )
+        given = {name: int(n) for name, n in given.items() if n != "auto"}
+        sizes = replace(suited(table, only_yes=only_yes), **given)
         if learned and self.n_events == "auto" and not only_yes:
             sizes = replace(sizes, n_events=told_apart(table, sizes.n_events, sizes.n_features, self.n_jobs))
         settling = self.n_chains == "auto" and not only_yes

@@ -1,4 +1,9 @@
-"""Users and items as people name them: ids, titles, frames of pairs, and guests with the ratings that they bring."""
+"""Users and items as people name them: ids, titles, frames of pairs, and guests with the ratings that they bring.
+
+Unknown ids are treated alike by whatever is asked. By default they stand for the average user or item, and one warning
+names them; where nothing that was asked for is known, it is an error. Ids of the vocabulary without an observation are
+an ordinary consequence of a random split: they are the average too, without a warning.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +27,95 @@ from kolmogorov.data.vocabulary import id_text, one_dimensional
 from kolmogorov.descent.fitted import Trained
 from kolmogorov.errors import DataError, UnknownIdError, UnknownIdWarning
 
-#: What the column of predictions is called.
-PREDICTION = "prediction"
+Unknown = Literal["average", "ignore", "error"]
+#: What the column of predictions is called, and ids that a sentence names.
+_PREDICTION, _NAMED = "prediction", 3
+#: Entries that are predicted at once, by judgement: distributions of so many take some 30 MB.
+_FEW = 1 << 16
+
+
+# --- what the model does not know -------------------------------------------------------------------------------------
+
+
+class Strangers:
+    """The ids of one call that a model does not know. They get the row past the last, which holds the average."""
+
+    def __init__(self, unknown: Unknown) -> None:
+        check_parameters("ids", {"unknown": unknown}, {"unknown": one_of(("average", "ignore", "error"))})
+        self._unknown, self._any_known = unknown, False
+        self._found: dict[str, tuple[Vocabulary, list[Any]]] = {}
+
+    def rows_of(self, names: Vocabulary, known: NDArray[np.bool_], ids: Any, what: str) -> Rows:
+        """Return the row numbers of raw ids."""
+        array = ids if isinstance(ids, np.ndarray) else np.array(list(ids), dtype=object)
+        return self._settled(names, names.encode(ids, what), known, array, what)
+
+    def rows_by_id(
+        self, names: Vocabulary, known: NDArray[np.bool_], theirs: Vocabulary, present: NDArray[np.bool_], what: str
+    ) -> Rows:
+        """Return a row number for each id of another vocabulary that is present in some observations."""
+        rows = np.full(len(theirs), len(names), dtype=np.int64)
+        rows[present] = self._settled(names, names.translate(theirs)[present], known, theirs.ids[present], what)
+        return rows
+
+    def _settled(self, names: Vocabulary, rows: Rows, known: NDArray[np.bool_], ids: NDArray[Any], what: str) -> Rows:
+        strange = rows < 0
+        self._any_known = self._any_known or not strange.all()
+        if self._unknown == "error":
+            without = strange | ~np.append(known, False)[rows]
+            if without.any():
+                error = no_data(names, ids[without][:1].tolist()[0], what)
+                raise UnknownIdError(f"{error} unknown='average' uses the average instead.")
+        elif self._unknown == "average" and strange.any():
+            self._found[what] = names, list(dict.fromkeys(ids[strange].tolist()))
+        return np.where(strange, known.size, rows)
+
+    def tell(self) -> None:
+        """Warn once of all that were found; where nothing is known, raise."""
+        if not self._found:
+            return
+        listed = " and ".join(counted(f"unknown {what}", ids) for what, (_, ids) in self._found.items())
+        near = "".join(names.suggestion(ids[0]) for names, ids in self._found.values() if len(ids) == 1)
+        if not self._any_known:
+            more = "" if near else " Is it the right model, and which columns hold users and items?"
+            raise UnknownIdError(
+                f"The model knows none of these ids: {listed}.{near}{more} unknown='ignore' uses the average."
+            )
+        rest = " unknown='error' makes this an error. unknown='ignore' hides this warning."
+        warn(f"{listed}: using the average.{near}{rest}", UnknownIdWarning)
+
+
+def no_data(names: Vocabulary, given: Any, what: str) -> UnknownIdError:
+    """Return the error that names an id without observations, and ids like one that the model does not have."""
+    near = "" if names.encode([given], what)[0] >= 0 else names.suggestion(given)
+    return UnknownIdError(f"The model has no data on {what} {given!r}.{near}")
+
+
+def counted(what: str, ids: list[Any]) -> str:
+    """Return how many users or items there are, and the first of them."""
+    named = ", ".join(map(repr, ids[:_NAMED])) + (", ..." if len(ids) > _NAMED else "")
+    return f"{len(ids):,} {what}{'' if len(ids) == 1 else 's'} ({named})"
+
+
+# --- ids and pairs ----------------------------------------------------------------------------------------------------
+
+
+def id_of(names: Vocabulary, given: Any, what: str) -> Any:
+    """Return the id of something given by it or by its title; what is neither is returned as it came."""
+    if not isinstance(given, str) or names.labels is None or names.encode([given], what)[0] >= 0:
+        return given
+    same = names.titled(given)
+    if len(same) > 1:
+        raise UnknownIdError(f"Several {what}s have the title {given!r}: {', '.join(map(str, same))}. Give the id.")
+    return same[0] if same else given
+
+
+def rows_of(names: Vocabulary, known: NDArray[np.bool_], ids: Any, what: str, unknown: Unknown) -> Rows:
+    """Return the row numbers of ids of one side."""
+    strangers = Strangers(unknown)
+    rows = strangers.rows_of(names, known, ids, what)
+    strangers.tell()
+    return rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,15 +129,14 @@ class PairFrame:
     def appended(self, numbers: Floats) -> Any:
         """Return the frame with a column of predictions, as what it came; its other columns stay what they are."""
         if hasattr(self.frame, "assign"):
-            return self.frame.assign(**{PREDICTION: numbers})
+            return self.frame.assign(**{_PREDICTION: numbers})
         if hasattr(self.frame, "with_columns"):
             import polars
 
-            return self.frame.with_columns(polars.Series(PREDICTION, numbers))
+            return self.frame.with_columns(polars.Series(_PREDICTION, numbers))
         table = pa.table(self.frame)
-        place = table.schema.get_field_index(PREDICTION)
-        column = pa.array(numbers)
-        return table.append_column(PREDICTION, column) if place < 0 else table.set_column(place, PREDICTION, column)
+        kept = table.select([name for name in table.column_names if name != _PREDICTION])
+        return kept.append_column(_PREDICTION, pa.array(numbers))
 
 
 def pair_frame(raw: Any) -> PairFrame | None:
@@ -69,122 +160,11 @@ def pair_frame(raw: Any) -> PairFrame | None:
     return PairFrame(raw, *(side.to_numpy(zero_copy_only=False) for side in texts))
 
 
-Unknown = Literal["average", "ignore", "error"]
-_UNKNOWN = {"unknown": one_of(("average", "ignore", "error"))}
-_NAMED = 3
-
-
-class Strangers:
-    """The ids of one call that a model does not know, and what is done about them.
-
-    With "average" and "ignore" they get the row past the last, which holds the average, and after the call `tell` warns
-    of them once, or not. Ids that the model has in its vocabulary without an observation are an ordinary consequence of
-    a random split: they are treated as the average too, without a warning. With "error" both kinds are an error.
-    """
-
-    def __init__(self, unknown: Unknown) -> None:
-        check_parameters("ids", {"unknown": unknown}, _UNKNOWN)
-        self._unknown = unknown
-        self._found: dict[str, list[Any]] = {}
-        self._any_known = False
-
-    def rows_of(self, vocabulary: Vocabulary, seen: NDArray[np.bool_], ids: Any, what: str) -> Rows:
-        """Return the row numbers of raw ids."""
-        array = ids if isinstance(ids, np.ndarray) else np.array(list(ids), dtype=object)
-        return self._settled(vocabulary, vocabulary.encode(ids, what), seen, array, what)
-
-    def rows_by_id(
-        self, known: Vocabulary, seen: NDArray[np.bool_], theirs: Vocabulary, present: NDArray[np.bool_], what: str
-    ) -> Rows:
-        """Return a row number for each id of another vocabulary that is present in some observations."""
-        rows = np.full(len(theirs), len(known), dtype=np.int64)
-        rows[present] = self._settled(known, known.translate(theirs)[present], seen, theirs.ids[present], what)
-        return rows
-
-    def _settled(
-        self, vocabulary: Vocabulary, rows: Rows, seen: NDArray[np.bool_], ids: NDArray[Any], what: str
-    ) -> Rows:
-        """Apply the policy to row numbers in which -1 is unknown."""
-        strange = rows < 0
-        self._any_known = self._any_known or not strange.all()
-        if self._unknown == "error":
-            unseen = strange | ~np.append(seen, False)[rows]
-            if unseen.any():
-                at = int(np.argmax(unseen))
-                error = no_data(vocabulary, ids[at : at + 1].tolist()[0], what)
-                raise UnknownIdError(f"{error} unknown='average' uses the average instead.")
-        elif self._unknown == "average" and strange.any():
-            self._found.setdefault(what, []).extend(dict.fromkeys(ids[strange].tolist()))
-        return np.where(strange, seen.size, rows)
-
-    def tell(self) -> None:
-        """Warn of all that were found, once."""
-        if self._found:
-            warn(
-                f"{self._listed()}: using the average. unknown='error' makes this an error. unknown='ignore' hides "
-                "this warning.",
-                UnknownIdWarning,
-            )
-            self._found.clear()
-
-    def tell_of_pairs(self) -> None:
-        """Warn of what was found among users and items; where the model knows none of them, it is an error."""
-        if self._found and not self._any_known:
-            raise UnknownIdError(
-                f"The model knows none of these ids: {self._listed()}. Is it the right model, and which columns hold "
-                "users and items? unknown='ignore' predicts the average."
-            )
-        self.tell()
-
-    def _listed(self) -> str:
-        return " and ".join(counted(f"unknown {what}", list(dict.fromkeys(ids))) for what, ids in self._found.items())
-
-
-def no_data(vocabulary: Vocabulary, given: Any, what: str) -> UnknownIdError:
-    """Return the error that names an id without observations, and ids like one that the model does not have."""
-    near = "" if vocabulary.encode([given], what)[0] >= 0 else vocabulary.suggestion(given)
-    return UnknownIdError(f"The model has no data on {what} {given!r}.{near}")
-
-
-def named_few(ids: list[Any]) -> str:
-    """Return the first of some ids, for a message."""
-    return ", ".join(map(repr, ids[:_NAMED])) + (", ..." if len(ids) > _NAMED else "")
-
-
-def counted(what: str, ids: list[Any]) -> str:
-    """Return how many users or items there are, and the first of them.
-
-    Examples
-    --------
-    >>> counted("user", ["ann", "bo"])
-    "2 users ('ann', 'bo')"
-    """
-    return f"{len(ids):,} {what}{'' if len(ids) == 1 else 's'} ({named_few(ids)})"
-
-
-def id_of(vocabulary: Vocabulary, given: Any, what: str) -> Any:
-    """Return the id of something given by it or by its title; what is neither is returned as it came."""
-    if not isinstance(given, str) or vocabulary.labels is None or vocabulary.encode([given], what)[0] >= 0:
-        return given
-    same = vocabulary.titled(given)
-    if len(same) > 1:
-        raise UnknownIdError(f"Several {what}s have the title {given!r}: {', '.join(map(str, same))}. Give the id.")
-    return same[0] if same else given
-
-
-def rows_of(vocabulary: Vocabulary, seen: NDArray[np.bool_], ids: Any, what: str, unknown: Unknown) -> Rows:
-    """Return row numbers; an id without observations gets the last row, which holds the average."""
-    strangers = Strangers(unknown)
-    rows = strangers.rows_of(vocabulary, seen, ids, what)
-    strangers.tell()
-    return rows
-
-
 def pair_rows(known: Trained, users: Any, items: Any, unknown: Unknown) -> tuple[tuple[Rows, Rows], bool]:
     """Return the row numbers of pairs (of ids, of Observations, of a frame) and whether it is a single pair of ids."""
     if isinstance(users, Observations) and items is None:
-        user_rows, item_rows = _sides(known, users, unknown)
-        return (user_rows[users.user_rows()], item_rows[users.item_rows()]), False
+        own, partner = _sides(known, users, unknown)
+        return (own[users.user_rows()], partner[users.item_rows()]), False
     if items is None:
         pairs = pair_frame(users)
         if pairs is None:
@@ -200,7 +180,7 @@ def pair_rows(known: Trained, users: Any, items: Any, unknown: Unknown) -> tuple
         strangers.rows_of(known.users, known.user_known, user_ids, "user"),
         strangers.rows_of(known.items, known.item_known, item_ids, "item"),
     )
-    strangers.tell_of_pairs()
+    strangers.tell()
     return (rows[0].copy(), rows[1].copy()), one_user and one_item
 
 
@@ -211,12 +191,23 @@ def pairs_of(given: Any) -> tuple[Any, Any]:
     frame = pair_frame(given)
     if frame is not None:
         return frame.users, frame.items
-    plain = np.iterable(given) and not isinstance(given, (str, bytes, dict))
-    listed = list(given) if plain else []
-    pairs = [() if isinstance(pair, (str, bytes)) or not np.iterable(pair) else tuple(pair) for pair in listed]
-    if not plain or any(len(pair) != 2 for pair in pairs):
-        raise DataError("'remove' must be pairs of a user and an item, such as [('ann', 'tea')].")
-    return [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+    try:
+        pairs = [() if isinstance(pair, str) else tuple(pair) for pair in given]
+        users, items = zip(*pairs, strict=True) if pairs else ((), ())
+    except (TypeError, ValueError):
+        raise DataError("'remove' must be pairs of a user and an item, such as [('ann', 'tea')].") from None
+    return users, items
+
+
+def _ids(raw: Any, what: str) -> tuple[NDArray[Any], bool]:
+    """Return ids as an array, and whether a single one was given."""
+    single = isinstance(raw, str) or (raw is not None and np.isscalar(raw))
+    if single:
+        raw = [raw.item() if isinstance(raw, np.generic) else raw]
+    return one_dimensional(raw, f"{what} ids"), single
+
+
+# --- entries of observations ------------------------------------------------------------------------------------------
 
 
 def _sides(known: Trained, observations: Observations, unknown: Unknown) -> tuple[Rows, Rows]:
@@ -225,17 +216,21 @@ def _sides(known: Trained, observations: Observations, unknown: Unknown) -> tupl
     present = observations.rows.counts > 0
     users = strangers.rows_by_id(known.users, known.user_known, observations.users, present, "user")
     items = strangers.rows_by_id(known.items, known.item_known, observations.items, observations.seen_items, "item")
-    strangers.tell_of_pairs()
+    strangers.tell()
     return users, items
 
 
-def _ids(raw: Any, what: str) -> tuple[NDArray[Any], bool]:
-    """Return ids as an array, and whether a single one was given."""
-    if not isinstance(raw, str):
-        if raw is None or not np.isscalar(raw):
-            return one_dimensional(raw, f"{what} ids"), False
-        raw = raw.item() if isinstance(raw, np.generic) else raw
-    return one_dimensional([raw], f"{what} ids"), True
+def rows_in_blocks(fitted: Trained, observations: Observations, unknown: Unknown) -> Iterator[tuple[slice, Rows, Rows]]:
+    """Yield entries of some observations, a few at a time: slices, and the row numbers of users and of items."""
+    view = observations.rows
+    users, items = _sides(fitted, observations, unknown)
+    for first, last in view.blocks():
+        begin, end = int(view.indptr[first]), int(view.indptr[last])
+        own, partner = users[view.owners(first, last)], items[view.indices[begin:end]]
+        for at in range(0, end - begin, _FEW):
+            few = slice(at, at + _FEW)
+            yield slice(begin + at, min(begin + at + _FEW, end)), own[few], partner[few]
+        view.forget(first, last)
 
 
 def at_entries(fitted: Trained, observations: Observations, unknown: Unknown = "ignore") -> Floats:
@@ -246,14 +241,7 @@ def at_entries(fitted: Trained, observations: Observations, unknown: Unknown = "
     return found
 
 
-def rows_in_blocks(fitted: Trained, observations: Observations, unknown: Unknown) -> Iterator[tuple[slice, Rows, Rows]]:
-    """Yield entries of some observations as slices, with their row numbers, about a million at a time."""
-    view = observations.rows
-    users, items = _sides(fitted, observations, unknown)
-    for first, last in view.blocks():
-        part = slice(int(view.indptr[first]), int(view.indptr[last]))
-        yield part, users[view.owners(first, last)], items[view.indices[part]]
-        view.forget(first, last)
+# --- guests -----------------------------------------------------------------------------------------------------------
 
 
 def observations_of(known: Trained, guests: Sequence[Any]) -> Observations:
@@ -267,30 +255,25 @@ def observations_of(known: Trained, guests: Sequence[Any]) -> Observations:
             raise DataError(
                 f"A guest is a dictionary of ratings by items, such as {{'Alien': 5, 'Heat': 2}}, got {ratings!r:.60}."
             )
-        rows = {key: _row_of(known.items, key) for key in ratings}
-        _tell(known.items, [key for key, row in rows.items() if row < 0], len(rows))
+        for key in ratings:
+            if id_text(key) is None:
+                raise DataError(f"A guest's items are ids or titles, got {key!r}.")
+        rows = {key: int(known.items.encode([id_of(known.items, key, "item")])[0]) for key in ratings}
+        _leave_out(known.items, [key for key, row in rows.items() if row < 0], len(rows))
         told += [(number, row, key, ratings[key]) for key, row in rows.items() if row >= 0]
     own, items = (np.array([one[side] for one in told], dtype=np.int64) for side in (0, 1))
-    low, high = known.scale.minimum, known.scale.maximum
 
     def place(position: int) -> str:
         return repr(told[position][2])
 
-    values = numbers_in(np.array([rating for *_, rating in told], dtype=object), "value", place)
+    values, scale = numbers_in(np.array([rating for *_, rating in told], dtype=object), "value", place), known.scale
+    low, high = scale.minimum, scale.maximum
     outside = ~((values >= low) & (values <= high))
     if outside.any():
         at = int(np.argmax(outside))
         raise DataError(f"{place(at)}: ratings lie between {low:g} and {high:g} here, got {values[at]:g}.")
     terms = Terms(minimum=low, maximum=high, scaling="minmax")
-    names = Vocabulary.range(len(guests))
-    return Observations.of_rows(names, own, known.items, items, values, terms, place=place)
-
-
-def _row_of(items: Vocabulary, key: Any) -> int:
-    """Return the row of an id, or else of a title; -1 where there is none."""
-    if id_text(key) is None:
-        raise DataError(f"A guest's items are ids or titles, got {key!r}.")
-    return int(items.encode([id_of(items, key, "item")])[0])
+    return Observations.of_rows(Vocabulary.range(len(guests)), own, known.items, items, values, terms, place=place)
 
 
 def known_part(known: Trained, observations: Observations) -> Observations:
@@ -298,13 +281,13 @@ def known_part(known: Trained, observations: Observations) -> Observations:
     strange = (known.items.translate(observations.items) < 0) & observations.seen_items
     if not strange.any():
         return observations
-    _tell(known.items, observations.items.ids[strange].tolist(), int(observations.seen_items.sum()))
+    _leave_out(known.items, observations.items.ids[strange].tolist(), int(observations.seen_items.sum()))
     return observations.over(rows=observations.rows.chosen(~strange[observations.item_rows()]))
 
 
-def _tell(items: Vocabulary, strangers: list[Any], n_items: int) -> None:
+def _leave_out(items: Vocabulary, strangers: list[Any], n_items: int) -> None:
+    listed = counted("unknown item", strangers)
     if strangers and len(strangers) == n_items:
-        near = items.suggestion(strangers[0])
-        raise UnknownIdError(f"The model knows no item that was rated here: {named_few(strangers)}.{near}")
+        raise UnknownIdError(f"The model knows no item that was rated here: {listed}.{items.suggestion(strangers[0])}")
     if strangers:
-        warn(f"{counted('unknown item', strangers)}: left out.", UnknownIdWarning)
+        warn(f"{listed}: left out.", UnknownIdWarning)

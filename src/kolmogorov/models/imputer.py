@@ -15,6 +15,8 @@ from kolmogorov._support.seeds import base_seed
 from kolmogorov._support.typing import Floats
 from kolmogorov._support.validation import AUTO, Requirement, check_parameters, integer, one_of
 from kolmogorov.data.observations import Observations
+from kolmogorov.descent.placing import view_of
+from kolmogorov.draws.new_rows import new_psis
 from kolmogorov.errors import DataError
 from kolmogorov.models.bayesian import BayesianKolmogorovModel
 
@@ -141,8 +143,8 @@ class KolmogorovImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator): 
         """Return a table of the same columns, whose rows may be new, with what is expected of its missing numbers."""
         check_is_fitted(self)
         table = self._table(X, reset=False)
-        posterior = self.model_.posterior_
-        psi = self.model_.fold_in(self._scaled(table), "items")
+        posterior: Any = self.model_.posterior_
+        psi = new_psis(posterior, view_of(posterior, self._scaled(table), "items"))
         theta = np.concatenate(posterior.theta, axis=1).astype(np.float64) / posterior.n_draws
         filled, said, holes = table.copy(), psi @ theta.T, np.isnan(table)
         for scale, at, places, column in zip(self._scales, holes.T, said.T, filled.T, strict=True):

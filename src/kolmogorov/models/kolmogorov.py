@@ -21,6 +21,7 @@ from kolmogorov._support.validation import (
     AUTO,
     BOOLEAN,
     LARGEST_RIDGE,
+    MOST_ROUNDS,
     MOST_RUNS,
     NONE,
     Requirement,
@@ -40,21 +41,22 @@ from kolmogorov.descent.distillation import BITS, MOST_EVENTS, SWEEPS, distilled
 from kolmogorov.descent.engine import Search, Sweep
 from kolmogorov.descent.fitted import Fitted, read_only
 from kolmogorov.descent.implicit import AveragedDescents, averaged_descents
-from kolmogorov.descent.problem import Prior, Problem, usual_weight
+from kolmogorov.descent.problem import Problem, usual_weight
 from kolmogorov.draws.plan import likelihood_of
 from kolmogorov.draws.posterior import Posterior
-from kolmogorov.draws.sampler import drawn_from
+from kolmogorov.draws.sampler import drawn, drawn_from
 from kolmogorov.errors import ConvergenceWarning, ParameterError
 from kolmogorov.gpu.cuda import Cuda
-from kolmogorov.models.base import COMMON_RULES, Auto, EventModel, lengths, seed_for
+from kolmogorov.models.base import seed_for
+from kolmogorov.models.event_model import COMMON_RULES, EventModel
 from kolmogorov.models.learning import (
-    Execution,
+    Auto,
     Psi,
     descended,
     found_again,
     is_auto,
     resampled,
-    short_draws,
+    short_plan,
     usual_events,
     why_ratings,
 )
@@ -74,10 +76,7 @@ _DESCENT: dict[str, Any] = {
     "armijo": 0.3,
     "initial_dual": 1.0,
     "screened": True,
-    "warm": False,
 }
-
-
 #: The share of a table's ratings that must change, in one update or in several, for chains to go over it; by
 #: judgement. Below, only rows move.
 _SWEPT = 0.01
@@ -99,7 +98,7 @@ _RULES: dict[str, Requirement] = COMMON_RULES | {
     "user_reg": real(0.0, LARGEST_RIDGE) | AUTO,
     "item_reg": real(0.0, LARGEST_RIDGE) | AUTO,
     "prior": one_of(("mean", "uniform")),
-    **lengths("max_iter"),
+    "max_iter": integer(1, MOST_ROUNDS) | AUTO,
     "n_init": integer(1, MOST_RUNS),
     "tol": real(0.0),
     "keep_better": BOOLEAN,
@@ -158,7 +157,8 @@ class KolmogorovModel(EventModel):
         Called after every sweep, of chains with a `SamplingProgress` and of the descent with a `Sweep`; returning True
         ends the fit.
     verbose : int
-        1 writes a line per sweep to standard error.
+        1 writes a line for each chain, and for each sweep of the descent, to standard error. Without it people see one
+        line that moves.
     keep_better : bool
         From ratings: a row keeps its point where its solver finds a worse one, and a sweep that raises the objective is
         undone. False is the paper's Algorithm 4 to the letter, whose error may rise.
@@ -223,7 +223,7 @@ class KolmogorovModel(EventModel):
         learn_from: Literal["draws", "ratings"] = "draws",
         user_reg: float | Auto = "auto",
         item_reg: float | Auto = "auto",
-        prior: Prior = "mean",
+        prior: Literal["mean", "uniform"] = "mean",
         unobserved: float | Auto = 0.0,
         user_solver: str | RowSolver = "auto",
         item_solver: str | RowSolver = "auto",
@@ -239,26 +239,7 @@ class KolmogorovModel(EventModel):
         keep_better: bool = True,
         stability: bool = False,
     ) -> None:
-        self.n_events = n_events
-        self.psi = psi
-        self.learn_from = learn_from
-        self.user_reg = user_reg
-        self.item_reg = item_reg
-        self.prior = prior
-        self.unobserved = unobserved
-        self.user_solver = user_solver
-        self.item_solver = item_solver
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_init = n_init
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.execution = execution
-        self.callback = callback
-        self.verbose = verbose
-        self.checkpoint = checkpoint
-        self.keep_better = keep_better
-        self.stability = stability
+        self._set(locals())
 
     @classmethod
     def as_in_paper(cls, n_events: int, **changes: Any) -> Self:
@@ -311,7 +292,7 @@ class KolmogorovModel(EventModel):
         ----------
         X : Observations, sparse matrix or array, or dense array
             Rows are users, columns are items. What a sparse matrix stores is observed, zeros included; in a
-            dense array NaN is missing. With `execution` a cluster also paths of Parquet files, as for `Dask.read`.
+            dense array NaN is missing.
         y : None
             Ignored; there because scikit-learn's pipelines pass it.
         users, items : data frame or path, optional
@@ -320,51 +301,65 @@ class KolmogorovModel(EventModel):
 
         After Ctrl-C the best so far is kept, where there is anything, with a warning and `interrupted_` set.
         """
-        return self._fit(X, beside=(users, items))
-
-    def _fit(
-        self,
-        X: Any,
-        *,
-        drawn: Posterior | AveragedDescents | None = None,
-        keep_interrupted: bool = True,
-        beside: tuple[Any, Any] = (None, None),
-        compared: bool = True,
-    ) -> Self:
-        """Learn from a table, or from draws that were made before; `beside` are frames of attributes of both sides.
-
-        Where `compared`, halves of the draws tell which events are found again.
-        """
         self._check_parameters()
-        execution = self.execution or Threads(self.n_jobs)
-        first = X[0] if isinstance(X, (list, tuple)) and X else X
-        if isinstance(execution, Dask) and isinstance(first, (str, os.PathLike)):
-            X = execution.read(X)
-        table = table_of(self, X, reset=True)
-        why = why_ratings(self, table)
-        if why is not None:
-            _refuse_attributes(beside, why)
+        table, execution = table_of(self, X, reset=True), self.execution or Threads(self.n_jobs)
+        only_yes, why = self.unobserved != 0.0, why_ratings(self, table)
+        if (users is not None or items is not None) and (only_yes or why):
+            raise ParameterError(
+                "'users' and 'items' are attributes for draws, and there are none: "
+                f"{why or 'where only yes is recorded there are no chains'}."
+            )
+        if why:
             if self.learn_from == "draws":
                 notice(f"Learning from the ratings: {why}.")
             auto = is_auto(self.n_events)
             n_events = usual_events(len(table), table.n_users, table.n_items) if auto else int(self.n_events)
-            search, problem = self._search(n_events, _SWEEPS, keep_interrupted), self._problem(n_events)
+            problem, search = self._problem(n_events), self._search(n_events, _SWEEPS)
             fitted, self.interrupted_ = descended(table, execution, problem, search)
             if self.stability and not self.interrupted_:
                 fitted = resampled(fitted, table, execution, problem, search)
             return self._said(fitted)
-        known, cut_short = TableAttributes.read(*beside, (table.users, table.items)), False
-        if drawn is None:
-            drawn, cut_short = self._drawn(table, execution, keep_interrupted, known)
-        fitted, interrupted = self._distilled(drawn, keep_interrupted, compared=compared)
-        self.interrupted_ = interrupted or cut_short
-        return self._said(self._introduced(fitted, *known.newcomers))
+        table.rows.check_intact()
+        check_trainable(table, only_yes=only_yes)
+        seed = base_seed(self.random_state)
+        draws: Posterior | AveragedDescents
+        newcomers: tuple[Newcomers | None, Newcomers | None] = (None, None)
+        if only_yes:
+            draws, cut = averaged_descents(table, self._weight(table), seed, self.n_jobs, self._on_sweep, True)
+        else:
+            known = TableAttributes.read(users, items, (table.users, table.items))
+            plan, newcomers = short_plan(table, self.n_jobs), known.newcomers
+            draws, cut = drawn(plan, table, seed, execution, self._on_draw, known=known, keep_interrupted=True)
+        if cut:
+            warn("Interrupted while the table was completed; what was done so far is used.", ConvergenceWarning)
+        fitted, interrupted = self._distilled(draws)
+        self.interrupted_ = interrupted or cut
+        return self._said(self._introduced(fitted, *newcomers) if any(newcomers) else fitted)
+
+    def _distilled(
+        self, draws: Posterior | AveragedDescents, *, keep_interrupted: bool = True, compared: bool = True
+    ) -> tuple[Fitted, bool]:
+        """Distil draws; return what was learned, and whether Ctrl-C ended it.
+
+        Where `compared`, halves of the draws tell which events are found again. Of users and items that attributes
+        place nothing is learned: they are placed in the model that there is without.
+        """
+        n_events = None if is_auto(self.n_events) else int(self.n_events)
+        problem = self._problem(n_events or MOST_EVENTS, quick=True)
+        sweeps = SWEEPS if self.psi == "soft" else BITS
+        search = replace(self._search(n_events or MOST_EVENTS, sweeps), keep_interrupted=keep_interrupted)
+        own = without_placed(draws) if isinstance(draws, Posterior) else draws
+        fitted, interrupted = distilled(own, problem, search, n_events, self.n_jobs, compared=compared)
+        if isinstance(draws, Posterior):
+            fitted = placing.with_placed(fitted, draws, problem)
+        return fitted, interrupted
 
     def _said(self, fitted: Fitted) -> Self:
         """Take over a model, and say whether its events can be relied on."""
+        self._adopt(fitted)
         if fitted.stability is not None:
             notice(found_again(fitted.stability, "chains" if fitted.learned_from == "draws" else "ratings"))
-        return self._adopt(fitted)
+        return self
 
     def _problem(self, n_events: int, *, quick: bool = False) -> Problem:
         """Return what is solved; `quick` is for sweeps over a completed table, unless a solver of items was chosen."""
@@ -381,7 +376,7 @@ class KolmogorovModel(EventModel):
         ridges = (user_reg, item_reg, self.prior, unobserved, self._item_prior)
         return Problem(user_solver, item_solver, *ridges, bool(self.keep_better))
 
-    def _search(self, n_events: int, sweeps: int, keep_interrupted: bool) -> Search:
+    def _search(self, n_events: int, sweeps: int) -> Search:
         """Return how a model is looked for, with so many sweeps where these are left open."""
         return Search(
             n_events,
@@ -390,47 +385,20 @@ class KolmogorovModel(EventModel):
             max_iter=sweeps if is_auto(self.max_iter) else int(self.max_iter),
             tol=float(self.tol),
             on_sweep=self._on_sweep,
-            keep_interrupted=keep_interrupted,
+            keep_interrupted=True,
             checkpoint=None if self.checkpoint is None else Path(self.checkpoint),
             any_seed=not isinstance(self.random_state, Integral),
         )
 
-    def _drawn(
-        self, table: Observations, execution: Execution, keep_interrupted: bool, known: TableAttributes
-    ) -> tuple[Posterior | AveragedDescents, bool]:
-        """Draw; return the draws, and whether Ctrl-C ended them early. Where only yes is recorded descents do it."""
-        table.rows.check_intact()
-        only_yes = self.unobserved != 0.0
-        check_trainable(table, only_yes=only_yes)
-        found: Posterior | AveragedDescents
-        seed = base_seed(self.random_state)
-        if only_yes:
-            _refuse_attributes((known.users, known.items), "where only yes is recorded there are no chains")
-            weight = usual_weight(len(table), table.n_users * table.n_items)
-            weight = weight if is_auto(self.unobserved) else float(self.unobserved)
-            found, interrupted = averaged_descents(table, weight, seed, self.n_jobs, self._on_sweep, keep_interrupted)
-        else:
-            given = (table, seed, self.n_jobs, execution, known)
-            found, interrupted = short_draws(*given, self._on_draw, keep_interrupted)
-        if interrupted:
-            warn("Interrupted while the table was completed; what was done so far is used.", ConvergenceWarning)
-        return found, interrupted
-
-    def _distilled(
-        self, drawn: Posterior | AveragedDescents, keep_interrupted: bool, *, compared: bool = True
-    ) -> tuple[Fitted, bool]:
-        """Distil draws; return what was learned, and whether Ctrl-C ended it.
-
-        Of users and items that attributes place nothing is learned: they are placed in the model that there is without.
-        """
-        own = without_placed(drawn) if isinstance(drawn, Posterior) else drawn
-        n_events = None if is_auto(self.n_events) else int(self.n_events)
-        problem = self._problem(n_events or MOST_EVENTS, quick=True)
-        search = self._search(n_events or MOST_EVENTS, SWEEPS if self.psi == "soft" else BITS, keep_interrupted)
-        fitted, interrupted = distilled(own, problem, search, n_events, self.n_jobs, compared=compared)
-        if isinstance(drawn, Posterior):
-            fitted = placing.with_placed(fitted, drawn, problem)
-        return fitted, interrupted
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        beside = [name for name, usual in _OF_RATINGS.items() if getattr(self, name) != usual]
+        if self.learn_from == "draws" and beside:
+            names = " and ".join(map(repr, beside))
+            raise ParameterError(
+                f"For learning from ratings alone: {names}. Set learn_from='ratings', or leave it out."
+            )
+        self._problem(1 if is_auto(self.n_events) else int(self.n_events))
 
     # --- learned attributes -----------------------------------------------------------------------------
 
@@ -458,10 +426,7 @@ class KolmogorovModel(EventModel):
     @property
     def unobserved_(self) -> float:
         """What an unobserved entry weighs, as a no; with "auto" what was settled for the table."""
-        if self.unobserved != "auto":
-            return float(self.unobserved)
-        table = self.fitted_.training
-        return usual_weight(len(table), table.n_users * table.n_items)
+        return self._weight(self.fitted_.training)
 
     @property
     def history_(self) -> list[Sweep]:
@@ -488,16 +453,14 @@ class KolmogorovModel(EventModel):
         model = KolmogorovModel(self.fitted_.n_events, random_state=self.random_state, n_jobs=self.n_jobs)
         return model.fit(liked(self.fitted_.training, likes))
 
-    def _moved(self, fitted: Fitted, change: Change) -> Fitted:
-        found = placing.moved(fitted, change, self._problem(fitted.n_events), self.unobserved_, self.n_jobs)
-        # Of yes and no, chains as short bring nothing.
-        swept = found.n_changed >= _SWEPT * len(found.training) and likelihood_of(found.training) == "gaussian"
-        if fitted.learned_from == "ratings" or self.unobserved_ or not swept:
-            return found
-        seed = seed_for(self, change.after)
-        drawn = drawn_from(found, change.after, seed, self.n_jobs)
-        found = gone_on(found, drawn, self._problem(fitted.n_events, quick=True), seed, self.n_jobs)
-        return replace(found, n_changed=0)
+    @property
+    def _reader(self) -> KolmogorovModel:
+        return self
+
+    def _weight(self, table: Observations) -> float:
+        """Return what an unobserved entry of a table weighs."""
+        auto = is_auto(self.unobserved)
+        return usual_weight(len(table), table.n_users * table.n_items) if auto else float(self.unobserved)
 
     def _new_thetas(self, view: View) -> Floats:
         solver = self._problem(self.fitted_.n_events).user_solver
@@ -507,24 +470,16 @@ class KolmogorovModel(EventModel):
         solver = self._problem(self.fitted_.n_events).item_solver
         return placing.new_items(self.fitted_, view, solver, self.unobserved_, self.n_jobs)
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        beside = [name for name, usual in _OF_RATINGS.items() if getattr(self, name) != usual]
-        if self.learn_from == "draws" and beside:
-            names, are = (" and ".join(map(repr, beside)), "are" if len(beside) > 1 else "is")
-            raise ParameterError(
-                f"{names} {are} for learning from ratings. Set learn_from='ratings', or leave "
-                f"{'them' if len(beside) > 1 else 'it'} out."
-            )
-        self._problem(1 if is_auto(self.n_events) else int(self.n_events))
-
     def _introduced(self, fitted: Fitted, users: Newcomers | None, items: Newcomers | None) -> Fitted:
-        if users is None and items is None:
-            return fitted
         return placing.introduced(fitted, users, items, self._problem(fitted.n_events, quick=True))
 
-
-def _refuse_attributes(beside: tuple[Any, Any], why: str) -> None:
-    """Raise where there are frames of attributes and nothing that could use them."""
-    if any(frame is not None for frame in beside):
-        raise ParameterError(f"'users' and 'items' are attributes for draws, and there are none: {why}.")
+    def _moved(self, fitted: Fitted, change: Change) -> Fitted:
+        found = placing.moved(fitted, change, self._problem(fitted.n_events), self.unobserved_, self.n_jobs)
+        # Of yes and no, chains as short bring nothing.
+        swept = found.n_changed >= _SWEPT * len(found.training) and likelihood_of(found.training) == "gaussian"
+        if fitted.learned_from == "ratings" or self.unobserved_ or not swept:
+            return found
+        seed = seed_for(self, change.after)
+        draws = drawn_from(found, change.after, seed, self.n_jobs)
+        found = gone_on(found, draws, self._problem(fitted.n_events, quick=True), seed, self.n_jobs)
+        return replace(found, n_changed=0)

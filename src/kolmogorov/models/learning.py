@@ -1,4 +1,4 @@
-"""Ways from a table to a fit: the descent over its ratings, wherever that runs, and short chains that complete it."""
+"""Ways from a table to a fit: the descent over its ratings, wherever that runs, and the chains that complete it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from kolmogorov._support.threads import Threads, one_blas_thread
 from kolmogorov._support.typing import Floats
 from kolmogorov.cluster.dask import Dask
 from kolmogorov.cluster.shards import ShardedEngine, SpreadView
-from kolmogorov.data.attributes import TableAttributes
 from kolmogorov.data.observations import Observations, check_trainable
 from kolmogorov.data.view import View
 from kolmogorov.descent.distillation import returning
@@ -20,8 +19,6 @@ from kolmogorov.descent.engine import Engine, Search
 from kolmogorov.descent.fitted import LOST, Fitted, Pull
 from kolmogorov.descent.problem import Problem
 from kolmogorov.draws.plan import Plan, level_grid, likelihood_of, short, suited
-from kolmogorov.draws.posterior import Posterior
-from kolmogorov.draws.sampler import drawn
 from kolmogorov.draws.start import told_apart
 from kolmogorov.gpu.cuda import Cuda
 from kolmogorov.gpu.descent import GpuEngine
@@ -32,6 +29,7 @@ if TYPE_CHECKING:
 
 #: What an item may be in an event: it happens there or not, or with any chance.
 Psi = Literal["binary", "soft"]
+Auto = Literal["auto"]
 Execution = Threads | Cuda | Dask
 #: Beyond so many ratings chains take minutes where a descent takes seconds; by judgement.
 MOST_RATINGS = 5_000_000
@@ -69,27 +67,19 @@ def usual_events(n_ratings: int, n_users: int, n_items: int) -> int:
     return int(np.clip(wanted, 1, max(1, min(16, n_users, n_items))))
 
 
-def short_draws(
-    table: Observations,
-    seed: int,
-    n_jobs: int | None,
-    execution: Execution,
-    known: TableAttributes,
-    on_draw: Any,
-    keep_interrupted: bool,
-) -> tuple[Posterior, bool]:
-    """Draw by a few short chains; return the draws, and whether Ctrl-C ended them early."""
+def short_plan(table: Observations, n_jobs: int | None) -> Plan:
+    """Return the plan of the few short chains that complete a table."""
     likelihood, guess = likelihood_of(table), suited(table)
     sizes = short(table, told_apart(table, guess.n_events, guess.n_features, n_jobs))
-    grid = level_grid(table, likelihood, sizes.n_events)
-    plan = Plan(**vars(sizes), likelihood=likelihood, levels=grid)
-    return drawn(plan, table, seed, execution, on_draw, known=known, keep_interrupted=keep_interrupted)
+    return Plan(**vars(sizes), likelihood=likelihood, levels=level_grid(table, likelihood, sizes.n_events))
 
 
 def descended(table: Observations, execution: Execution, problem: Problem, search: Search) -> tuple[Fitted, bool]:
     """Descend over ratings; return what was learned, and whether Ctrl-C ended it."""
+    check_trainable(table, only_yes=problem.unobserved != 0.0)
+    kind: Any = {Dask: ShardedEngine, Cuda: GpuEngine}.get(type(execution), Engine)
     with one_blas_thread(), execution:
-        engine = _engine(execution, problem, table)
+        engine = kind(problem, table, execution)
         found = search.run(engine)
         if isinstance(rows := table.rows, SpreadView):
             # The model keeps the ratings, and the cluster may go.
@@ -110,16 +100,6 @@ def descended(table: Observations, execution: Execution, problem: Problem, searc
         noise=np.full(len(theta), max(found.history[-1].rmse ** 2, _LEAST_NOISE)),
     )
     return fitted.checked(), found.interrupted
-
-
-def _engine(execution: Execution, problem: Problem, table: Observations) -> Engine:
-    """Return the engine that the descent runs on."""
-    check_trainable(table, only_yes=problem.unobserved != 0.0)
-    if isinstance(execution, Dask):
-        return ShardedEngine(problem, table, execution)
-    if isinstance(execution, Cuda):
-        return GpuEngine(problem, table, execution)
-    return Engine(problem, table, execution)
 
 
 def _average_item(solver: RowSolver, theta: Floats, psi: Floats) -> Floats:
@@ -155,8 +135,6 @@ def found_again(stability: Floats, samples: str) -> str:
     --------
     >>> found_again(np.array([0.97, 0.931, 0.94]), "chains")
     '3 events, each found again in both halves of the chains (0.93 or more).'
-    >>> found_again(np.array([0.97, 0.5, 0.94]), "ratings")
-    '3 events; another sample of the ratings has no event 1.'
     """
     n, where = stability.size, "both halves of the chains" if samples == "chains" else "two samples of the ratings"
     lost = np.flatnonzero(stability < LOST).tolist()

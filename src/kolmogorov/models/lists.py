@@ -37,7 +37,7 @@ from kolmogorov.descent.implicit import averaged_descents
 from kolmogorov.descent.problem import usual_weight
 from kolmogorov.errors import DataError, InvariantError
 from kolmogorov.models.base import Recommender
-from kolmogorov.models.interpretation import ListInterpretation
+from kolmogorov.models.ids import Unknown
 from kolmogorov.models.kolmogorov import KolmogorovModel
 from kolmogorov.models.learning import is_auto, usual_events, why_ratings
 from kolmogorov.models.links import Links, closed_form, gram_of, links_of, matrix_of, ridges_of
@@ -174,7 +174,7 @@ class FittedLists(Trained):
 # --- the model ----------------------------------------------------------------------------------------------------
 
 
-class ListModel(ListInterpretation, Recommender):
+class ListModel(Recommender):
     """Learn lists from a table in which only yes is recorded: clicks, purchases, visits.
 
     A user's score of an item is a balance of two parts. Links say what follows from what: each item is regressed on all
@@ -285,12 +285,14 @@ class ListModel(ListInterpretation, Recommender):
         if is_auto(model.n_events):
             # They are for lists first, and only then to be read.
             model.n_events = usual_events(len(table), table.n_users, table.n_items)
-        drawn = None
         if why_ratings(model, table) is None:
-            drawn = averaged_descents(
-                table, unobserved, seed, self.n_jobs, self._on_sweep, keep_interrupted=False, **_SIZES
-            )[0]
-        found = model._fit(table, drawn=drawn, keep_interrupted=False, compared=False).fitted_
+            options: dict[str, Any] = {"keep_interrupted": False, **_SIZES}
+            draws, _ = averaged_descents(table, unobserved, seed, self.n_jobs, self._on_sweep, **options)
+            found, _ = model._distilled(draws, keep_interrupted=False, compared=False)
+        else:
+            found = model.fit(table).fitted_
+            if model.interrupted_:
+                raise KeyboardInterrupt
         return found.with_training(table.over())
 
     def _events_model(self, unobserved: float, seed: int | None = None) -> KolmogorovModel:
@@ -327,6 +329,39 @@ class ListModel(ListInterpretation, Recommender):
     def evaluate(self, observations: Observations, *, ranking: bool = True, **options: Any) -> dict[str, float]:
         """Compare lists with what was held out, or, with ``ranking=False``, predictions; options as in other models."""
         return super().evaluate(observations, ranking=ranking, **options)
+
+    def explain(self, user: Any = None, item: Any = None, *, guest: Any = None, unknown: Unknown = "average") -> Any:
+        """Explain the score of an item: because of which of the user's items, and because of which events.
+
+        Parameters
+        ----------
+        user, item : id
+            The item may be given by its title. With a guest, only the item is given.
+        guest : dict, optional
+            Instead of a user: ratings of one guest, as in `recommend`.
+        unknown : {"average", "ignore", "error"}
+            As in `predict`.
+
+        Returns
+        -------
+        ListExplanation
+            What everybody would get, an amount for each item that the user has and for each event; together they are
+            the score.
+
+        Examples
+        --------
+        >>> import numpy as np, kolmogorov as km
+        >>> games = np.random.default_rng(0).random((300, 10)) < 0.3
+        >>> users, items = np.nonzero(np.hstack([games, games]))
+        >>> model = km.ListModel(random_state=0).fit(km.Observations.from_arrays(users, items, np.ones(users.size)))
+        >>> why = model.explain(item=13, guest={3: 1})
+        >>> why.items[0].item, bool(abs(sum(amount for _, amount in why.steps) - why.score) < 1e-9)
+        ('3', True)
+        """
+        from kolmogorov.interpret.explanation import explain_list
+
+        check_is_fitted(self)
+        return explain_list(self.fitted_, self._new_thetas, user, item, guest, unknown)
 
     # --- inside -----------------------------------------------------------------------------------------
 

@@ -11,12 +11,11 @@ import os
 from typing import Any
 
 from kolmogorov.descent.files import read, refusing
-from kolmogorov.descent.fitted import Fitted
 from kolmogorov.errors import InvariantError
 from kolmogorov.models.base import NOT_STORED
 from kolmogorov.models.bayesian import BayesianKolmogorovModel
 from kolmogorov.models.kolmogorov import KolmogorovModel
-from kolmogorov.models.lists import FittedLists, ListModel
+from kolmogorov.models.lists import ListModel
 from kolmogorov.solvers import resolve
 
 _CLASSES: dict[str, Any] = {cls.__name__: cls for cls in (KolmogorovModel, BayesianKolmogorovModel, ListModel)}
@@ -43,37 +42,24 @@ def load(path: str | os.PathLike[str]) -> Any:
     """
     meta, arrays = read(path, {name: cls._learned.SCHEMA for name, cls in _CLASSES.items()})
     with refusing(path):
-        cls = _CLASSES[meta["kind"]]
-        model = cls(**_parameters(cls, meta["parameters"]))
+        cls, stored = _CLASSES[meta["kind"]], meta["parameters"]
+        strange = sorted(stored.keys() - (set(cls._get_param_names()) - set(NOT_STORED)))
+        if strange:
+            raise InvariantError(f"the parameter {strange[0][:40]!r} does not belong into a file")
+        model = cls(**{name: _solver(value) for name, value in stored.items()})
         model._check_parameters()
         fitted = cls._learned.restored(meta, arrays)
         fitted.validate()
-        _check_size(model, fitted.events if isinstance(fitted, FittedLists) else fitted)
-        _check_psi(model, fitted)
+        _check_belonging(model, fitted)
         return model._adopt(fitted)
 
 
-# --- parameters --------------------------------------------------------------------------------------------------
-
-
-def _parameters(cls: Any, stored: Any) -> dict[str, Any]:
-    """Return the parameters of a file that may come from one."""
-    known = set(cls._get_param_names()) - set(NOT_STORED)
-    strange = sorted(set(stored) - known)
-    if strange:
-        raise InvariantError(f"the parameter {strange[0][:40]!r} does not belong into a file")
-    return {name: _solver(value) for name, value in stored.items()}
-
-
-def _check_size(model: Any, fitted: Any) -> None:
-    """The number of events stands in the parameters and in the arrays; later code believes either."""
-    if model.n_events not in ("auto", fitted.theta.shape[-1]):
-        raise InvariantError(f"n_events is {model.n_events}, but theta has {fitted.theta.shape[-1]} events")
-
-
-def _check_psi(model: Any, fitted: Any) -> None:
-    """What is asked of psi stands in the parameters, and what it is in the arrays."""
-    if isinstance(fitted, Fitted) and (fitted.psi.dtype == bool) != (model.psi == "binary"):
+def _check_belonging(model: Any, fitted: Any) -> None:
+    """Compare what stands both in the parameters and in the arrays; later code believes either."""
+    n_events = getattr(fitted, "events", fitted).n_events
+    if model.n_events not in ("auto", n_events):
+        raise InvariantError(f"n_events is {model.n_events}, but theta has {n_events} events")
+    if isinstance(model, KolmogorovModel) and (fitted.psi.dtype == bool) != (model.psi == "binary"):
         raise InvariantError("the parameter psi and what psi holds do not belong together")
 
 

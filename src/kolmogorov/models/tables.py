@@ -11,54 +11,43 @@ from sklearn.utils.validation import check_non_negative, validate_data
 from kolmogorov._support.progress import warn
 from kolmogorov.data import Observations, Vocabulary, read_ratings
 from kolmogorov.data.columns import refuse_list, refuse_scales, usual_columns
-from kolmogorov.data.observations import NotNumbersError, check_any, check_trainable, dense_of
+from kolmogorov.data.observations import NotNumbersError, check_trainable, dense_of
 from kolmogorov.data.sources import is_table
 from kolmogorov.errors import DataError, KolmogorovWarning
-
-_EXPECTED = "Expected Observations, or a table of numbers with one row per user and one column per item"
 
 
 def table_of(model: Any, X: Any, *, reset: bool) -> Observations:
     """Turn whatever `fit` (with `reset`) and `transform` take into observations over the model's items."""
-    if isinstance(X, Observations):
-        if reset and hasattr(model, "feature_names_in_"):
-            del model.feature_names_in_
-        return X if reset else X.rescaled(model.fitted_.scale)
-    if reset and is_table(X) and {"user", "item"} <= usual_columns(_names(X)).keys():
-        if hasattr(model, "feature_names_in_"):
-            del model.feature_names_in_
-        return read_ratings(X)
-    X = _arraylike(X, getattr(model, "feature_names_in_", None) if not reset else None)
+    listed = reset and is_table(X) and {"user", "item"} <= usual_columns(_names(X)).keys()
+    if listed or isinstance(X, Observations):
+        if reset:
+            model.__dict__.pop("feature_names_in_", None)
+            return read_ratings(X) if listed else X
+        return X.rescaled(model.fitted_.scale)
+    X = _arraylike(X, None if reset else getattr(model, "feature_names_in_", None))
+    options: dict[str, Any] = {"accept_sparse": ("csr", "csc", "coo"), "ensure_all_finite": "allow-nan"}
     try:
-        table = validate_data(
-            model,
-            X,
-            reset=reset,
-            accept_sparse=("csr", "csc", "coo"),
-            dtype=np.float64,
-            ensure_all_finite="allow-nan",
-        )
+        table = validate_data(model, X, reset=reset, dtype=np.float64, **options)
     except (TypeError, ValueError) as error:
         kind = NotNumbersError if isinstance(error, TypeError) else DataError
-        raise kind(f"{_EXPECTED}: {error}") from None
+        expected = "Expected Observations, or a table of numbers with one row per user and one column per item"
+        raise kind(f"{expected}: {error}") from None
     check_non_negative(table, type(model).__name__)
     sparse = hasattr(table, "tocoo")
     make = Observations.from_scipy if sparse else Observations.from_dense
-    if reset:
-        if not sparse and is_table(X):
-            refuse_scales("The frame", _names(X), list(table.T), [False] * table.shape[1])
-        observations = make(table)
-        index, columns = (getattr(X, name, None) if hasattr(X, "iloc") else None for name in ("index", "columns"))
-        users, items = _labels(index, "row"), _labels(columns, "column")
-        if items is None and hasattr(model, "feature_names_in_"):
-            items = Vocabulary(model.feature_names_in_)
-        return Observations(
-            users or observations.users, items or observations.items, observations.rows, observations.scale
-        )
-    scale = model.fitted_.scale
-    scaling = "max" if scale.minimum == 0.0 else "minmax"
-    observations = make(table, minimum=scale.minimum, maximum=scale.maximum, scaling=scaling)
-    return Observations(observations.users, model.fitted_.items, observations.rows, observations.scale)
+    if not reset:
+        scale = model.fitted_.scale
+        scaling = "max" if scale.minimum == 0.0 else "minmax"
+        found = make(table, minimum=scale.minimum, maximum=scale.maximum, scaling=scaling)
+        return found.over(items=model.fitted_.items)
+    if not sparse and is_table(X):
+        refuse_scales("The frame", _names(X), list(table.T), [False] * table.shape[1])
+    found = make(table)
+    index, columns = (getattr(X, name, None) if hasattr(X, "iloc") else None for name in ("index", "columns"))
+    items = _labels(columns, "column")
+    if items is None and hasattr(model, "feature_names_in_"):
+        items = Vocabulary(model.feature_names_in_)
+    return found.over(users=_labels(index, "row") or found.users, items=items or found.items)
 
 
 def learnable(model: Any, X: Any, *, only_yes: bool = False) -> Observations:
@@ -66,17 +55,6 @@ def learnable(model: Any, X: Any, *, only_yes: bool = False) -> Observations:
     observations = table_of(model, X, reset=True)
     observations.rows.check_intact()
     check_trainable(observations, only_yes=only_yes)
-    return observations
-
-
-def check_evaluable(observations: Any) -> Observations:
-    """Return what `evaluate` was given, if it is observations and there are some."""
-    if not isinstance(observations, Observations):
-        raise DataError(
-            f"evaluate takes Observations, got {type(observations).__name__}. Make them with "
-            "read_ratings, Observations.from_arrays, from_scipy or from_dense."
-        )
-    check_any(observations, "to compare predictions with")
     return observations
 
 
@@ -102,15 +80,12 @@ def _labels(index: Any, what: str) -> Vocabulary | None:
     if index is None or not len(index) or not index.is_unique:
         return None
     labels = np.asarray(index)
-    if labels.dtype.kind in "iu":
-        if (labels[1:] > labels[:-1]).all():
-            return Vocabulary(map(str, labels.tolist()))
+    if labels.dtype.kind in "iu" and not (labels[1:] > labels[:-1]).all():
         warn(
             f"The {what} labels of the frame are integers out of order and are not used as ids: {what}s are numbered "
             "from 0. Sort the frame, or make the labels strings.",
             KolmogorovWarning,
         )
         return None
-    if all(isinstance(label, str) for label in labels.tolist()):
-        return Vocabulary(labels.tolist())
-    return None
+    texts = labels.dtype.kind in "iu" or all(isinstance(label, str) for label in labels.tolist())
+    return Vocabulary(map(str, labels.tolist())) if texts else None

@@ -93,7 +93,9 @@ def tested(model: Subject, fresh: Observations) -> Test | str:
             again.set_params(checkpoint=None)
         try:
             # Of a fit that Ctrl-C ended early the page would tell a quality that is not the model's.
-            model = again.fit(train) if again._has_draws else again._fit(train, keep_interrupted=False)
+            model = again.fit(train)
+            if getattr(model, "interrupted_", False):
+                raise KeyboardInterrupt
         except (DataError, FitError, ParameterError) as error:
             return f"The same settings could not be fitted to four fifths of the data: {error}"
         protocol = (

@@ -126,7 +126,7 @@ def test_events_without_a_name_are_called_by_their_number():
 def test_somebody_of_whom_nothing_is_known_is_everybody(models, name):
     model = models[name]
     with pytest.raises(UnknownIdError, match="no data on user 29"):
-        model.explain(29, 3)
+        model.explain(29, 3, unknown="error")
     for user in (29, 999):
         why = model.explain(user, 3, unknown="ignore")
         np.testing.assert_allclose(why.contributions, 0.0, atol=1e-9)

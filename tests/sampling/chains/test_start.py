@@ -111,7 +111,7 @@ def test_draws_of_short_chains_hold_no_more_than_they_may(monkeypatch, n_events)
         held.append(drawn(*given, **options)[0])
         return held[0], False
 
-    monkeypatch.setattr("kolmogorov.models.learning.drawn", kept)
+    monkeypatch.setattr("kolmogorov.models.kolmogorov.drawn", kept)
     KolmogorovModel(2, max_iter=2, random_state=0).fit(table)
     (posterior,) = held
     assert (posterior.n_events, posterior.n_draws) == (n_events, 24)
