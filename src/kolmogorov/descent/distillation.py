@@ -16,7 +16,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
@@ -25,17 +24,14 @@ from scipy.sparse import csr_array
 from kolmogorov._support.seeds import row_seeds
 from kolmogorov._support.threads import Threads, one_blas_thread
 from kolmogorov._support.typing import Floats, Rows
-from kolmogorov.descent.attributes import Attributed, placing_of
-from kolmogorov.descent.completion import CompletedTable
+from kolmogorov.descent.attributes import placing_of
+from kolmogorov.descent.completion import CompletedTable, Many
 from kolmogorov.descent.engine import Engine, Run, Search, State, Sweep, solved_rows
 from kolmogorov.descent.fitted import Fitted
-from kolmogorov.descent.placing import LearnedRows, best_pull
+from kolmogorov.descent.placing import best_pull
 from kolmogorov.descent.problem import EXTRA_RATINGS, ITEM_SIDE, USER_SIDE, Problem
 from kolmogorov.solvers import RowSolver, resolve, usual
 from kolmogorov.solvers.flips import EXACT_LIMIT
-
-if TYPE_CHECKING:
-    from kolmogorov.descent.completion import Many
 
 # --- where the descent begins -----------------------------------------------------------------------------------------
 
@@ -45,16 +41,16 @@ _SHARPENED = 4
 _HEAVY = 0.25
 
 
-def places(drawn: Many, most_events: int) -> Floats:
+def places(many: Many, most_events: int) -> Floats:
     """Return where users lie by their ratings alone, in the directions in which these differ most; float64[n_users, k].
 
     What a user said above an item's mean is summed, and of few ratings drawn to nothing.
     """
-    rows, n_items = drawn.training.rows, drawn.training.n_items
+    rows, n_items = many.training.rows, many.training.n_items
     said = np.bincount(rows.indices, weights=rows.values, minlength=n_items)
     heard = np.bincount(rows.indices, minlength=n_items)
     usual = (said + EXTRA_RATINGS * rows.values.mean()) / (heard + EXTRA_RATINGS)
-    above = rows.values - (0.0 if drawn.unobserved else usual[rows.indices])
+    above = rows.values - (0.0 if many.unobserved else usual[rows.indices])
     table = csr_array((above, rows.indices, rows.indptr), shape=(len(rows.counts), n_items))
     directions = np.random.default_rng(0).standard_normal((n_items, min(2 * most_events, n_items)))
     for _ in range(_SHARPENED):
@@ -130,21 +126,19 @@ class CompletionEngine(Engine):
 
     def sweep(self, state: State, index: int, seed: int) -> tuple[State, Sweep]:
         """Update every psi_i and every theta_u once; `index` counts from 1."""
-        target, problem = self._target, self.problem
         began = time.perf_counter()
-        psi = self._psis(problem.item_solver, state.theta, state.psi, (seed, index))
+        psi = self._psis(self.problem.item_solver, state.theta, state.psi, (seed, index))
         between = time.perf_counter()
         theta, values = self._thetas(state.theta, psi, (seed, index))
         ended = time.perf_counter()
-        distance = max(float(target.user_weights @ values) + self._square, 0.0)
+        distance = max(float(self._target.user_weights @ values) + self._square, 0.0)
         record = Sweep(index, distance, float(np.sqrt(distance)), ended - between, between - began)
         return State(theta, psi, self._centre(theta)), record
 
     def _thetas(self, theta: Floats, psi: Floats, stream: tuple[int, int]) -> tuple[Floats, Floats]:
         """Return thetas given psis, and their values."""
-        target = self._target
-        weighted = psi * target.item_weights[:, None]
-        moment = target.left @ (target.right.T @ weighted)
+        weighted = psi * self._target.item_weights[:, None]
+        moment = self._target.left @ (self._target.right.T @ weighted)
         return self._solved(self.problem.user_solver, weighted.T @ psi, moment, theta, (*stream, USER_SIDE))
 
     def _psis(
@@ -154,11 +148,10 @@ class CompletionEngine(Engine):
 
         The price of an event is that share of what it explains: firm at 1, one event alone would be there or not.
         """
-        target = self._target
-        weighted = theta * target.user_weights[:, None]
+        weighted = theta * self._target.user_weights[:, None]
         gram = weighted.T @ theta
         price = firm * np.diag(gram)
-        moment = target.right @ (target.left.T @ weighted) - 0.5 * price
+        moment = self._target.right @ (self._target.left.T @ weighted) - 0.5 * price
         gram[np.diag_indices_from(gram)] -= price
         return self._solved(solver, gram, moment, psi, (*stream, ITEM_SIDE))[0]
 
@@ -195,38 +188,35 @@ _FARTHEST = 0.7
 
 
 def distilled(
-    drawn: Many,
-    problem: Problem,
-    search: Search,
-    n_events: int | None,
-    n_jobs: int | None,
-    *,
-    compared: bool = True,
+    many: Many, problem: Problem, search: Search, n_events: int | None, n_jobs: int | None, *, compared: bool = True
 ) -> tuple[Fitted, bool]:
     """Return the model nearest to the average of many, and whether Ctrl-C ended the search for it.
 
     Without `n_events` it has the largest number with which all events are found again in both halves of the chains.
     """
-    table, factors = drawn.training, drawn.factors
+    table, factors = many.training, many.factors
     counts, most = table.rows.counts.astype(np.float64), n_events or min(MOST_EVENTS, table.n_users, table.n_items)
-    quiet = replace(search, on_sweep=None, keep_interrupted=False)
+    quiet, binary = replace(search, on_sweep=None, keep_interrupted=False), problem.item_solver.family == "binary"
     with one_blas_thread(), Threads(n_jobs) as dealer:
-        target, where = CompletedTable.of(drawn, dealer), places(drawn, most)
-        ways = halvings(len(factors.theta), getattr(drawn, "n_chains", 2)) if compared else []
-        some = [[replace(factors, theta=factors.theta[part], psi=factors.psi[part]) for part in way] for way in ways]
-        halves = [[CompletedTable.of(drawn, dealer, half) for half in way] for way in some]
+        target, where = CompletedTable.of(many, dealer), places(many, most)
+        halves = [
+            [
+                CompletedTable.of(many, dealer, factors._replace(theta=factors.theta[part], psi=factors.psi[part]))
+                for part in way
+            ]
+            for way in (halvings(len(factors.theta), many.n_chains) if compared else [])
+        ]
 
         def descended(of: CompletedTable, size: int, search: Search = quiet) -> Run:
-            groups = corners(where, target.user_weights, size)
             engine = CompletionEngine(problem, of, dealer)
-            return search.run(engine, engine.first(of.profiles(groups)))
+            return search.run(engine, engine.first(of.profiles(corners(where, target.user_weights, size))))
 
         def found_again(theta: Floats) -> Floats:
-            found = [np.full(theta.shape[1], np.nan)]
-            for way in halves:
-                apart = [descended(half, theta.shape[1]).state.theta for half in way]
-                found.append(returning(theta, apart, counts, halved=True))
-            return np.asarray(np.median(found[1:] or found, axis=0))
+            found = [
+                returning(theta, [descended(half, theta.shape[1]).state.theta for half in way], counts, halved=True)
+                for way in halves
+            ]
+            return np.asarray(np.median(found, axis=0)) if found else np.full(theta.shape[1], np.nan)
 
         def worst(size: int) -> float:
             run = descended(target, size)
@@ -236,41 +226,36 @@ def distilled(
         if n_events is None and halves:
             n_events = largest(worst, RETURNING[problem.item_solver.family], most)
         run = descended(target, n_events or min(_FIRST, most), search)
-        stability = found_again(run.state.theta)
-    theta, psi, seen = run.state.theta.copy(), run.state.psi, counts > 0
-    of_users, of_items = (getattr(drawn, f"{side}_attributes", None) for side in ("user", "item"))
-    partners = factors.psi, psi, target.item_weights
-    placed_users = placing_of(of_users, *partners, of_users=True) if isinstance(of_users, Attributed) else None
-    partners = factors.theta, run.state.theta, target.user_weights
-    placed_items = placing_of(of_items, *partners, of_users=False) if isinstance(of_items, Attributed) else None
-    if table.is_binary and not drawn.unobserved:
-        theta = _hedged(theta, psi, target)
-    theta[~seen] = theta[seen].mean(axis=0)
-    users = LearnedRows(theta, table.rows, psi, target.item_weights, problem.user_solver, USER_SIDE)
-    items = LearnedRows(psi, table.columns, theta, target.user_weights, problem.item_solver, ITEM_SIDE)
+        stability = found_again(run.state.theta) if compared else None
+    theta, psi = run.state.theta, run.state.psi
+    of_users = placing_of(many.user_attributes, factors.psi, psi, target.item_weights, of_users=True)
+    of_items = placing_of(many.item_attributes, factors.theta, theta, target.user_weights, of_users=False)
+    theta = _hedged(theta, psi, target) if table.is_binary and not many.unobserved else theta.copy()
+    theta[counts == 0] = theta[counts > 0].mean(axis=0)
+    last = (many.unobserved, n_jobs)
     fitted = Fitted(
         theta=theta,
-        psi=psi.astype(bool) if problem.item_solver.family == "binary" else psi,
-        user_pull=best_pull(users, drawn.unobserved, n_jobs),
-        item_pull=best_pull(items, drawn.unobserved, n_jobs),
+        psi=psi.astype(bool) if binary else psi,
+        user_pull=best_pull(problem.user_solver, table.rows, theta, psi, target.item_weights, *last),
+        item_pull=best_pull(problem.item_solver, table.columns, psi, theta, target.user_weights, *last),
         training=table.over(),
         history=run.history,
-        noise=drawn.answer_variance + run.history[-1].rmse ** 2,
+        noise=many.answer_variance + run.history[-1].rmse ** 2,
         learned_from="draws",
-        stability=stability if compared else None,
-        user_attributes=placed_users,
-        item_attributes=placed_items,
+        stability=stability,
+        user_attributes=of_users,
+        item_attributes=of_items,
     )
     return fitted.checked(), run.interrupted
 
 
-def gone_on(fitted: Fitted, drawn: Many, problem: Problem, seed: int, n_jobs: int | None) -> Fitted:
+def gone_on(fitted: Fitted, many: Many, problem: Problem, seed: int, n_jobs: int | None) -> Fitted:
     """Return the model nearby that is nearest to what draws of the same users and items say on average.
 
     Events keep their numbers; pulls stay as they are.
     """
     with one_blas_thread(), Threads(n_jobs) as dealer:
-        engine = CompletionEngine(problem, CompletedTable.of(drawn, dealer), dealer)
+        engine = CompletionEngine(problem, CompletedTable.of(many, dealer), dealer)
         state = State(fitted.theta, fitted.psi.astype(np.float64), fitted.population)
         for index in range(1, _MORE_SWEEPS + 1):
             state, sweep = engine.sweep(state, index, seed)
@@ -279,7 +264,7 @@ def gone_on(fitted: Fitted, drawn: Many, problem: Problem, seed: int, n_jobs: in
     # Nobody has answered for those whom attributes place.
     users, items = fitted.user_known & ~fitted.user_seen, fitted.item_known & ~fitted.item_seen
     theta[users], psi[items] = fitted.theta[users], fitted.psi[items]
-    return replace(fitted, theta=theta, psi=psi, noise=drawn.answer_variance + sweep.rmse**2).checked()
+    return replace(fitted, theta=theta, psi=psi, noise=many.answer_variance + sweep.rmse**2).checked()
 
 
 def _hedged(theta: Floats, psi: Floats, target: CompletedTable) -> Floats:

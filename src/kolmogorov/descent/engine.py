@@ -16,84 +16,21 @@ from kolmogorov._support.progress import says_stop, warn
 from kolmogorov._support.seeds import generator, row_seeds
 from kolmogorov._support.threads import Threads
 from kolmogorov._support.typing import Floats
-from kolmogorov._support.validation import check_among, check_between, check_simplex
+from kolmogorov._support.validation import check_between
 from kolmogorov._support.writing import check_writable
 from kolmogorov.data.observations import Observations
 from kolmogorov.data.view import View
 from kolmogorov.descent.files import Schema, read, refusing, write
-from kolmogorov.descent.problem import ITEM_SIDE, USER_SIDE, Partners, Problem, UserTotals, usual_weight
+from kolmogorov.descent.problem import ITEM_SIDE, USER_SIDE, Partners, Problem, usual_weight
 from kolmogorov.errors import ConvergenceWarning, FileFormatError, InvariantError
 from kolmogorov.solvers import RowSolver
 from kolmogorov.solvers.rows import batch_values, keep_better
 from kolmogorov.solvers.simplex import ActiveSet
 
-# --- half-steps -------------------------------------------------------------------------------------------------------
-
 #: From so many threads and observations on it pays to have rows made and solved in one compiled call: below, threads
 #: hardly wait for each other between calls, and some seconds of compilation more would be noticed. By
 #: judgement; `benchmarks/train.py threads` times such a table.
 _CROWD, _LARGE = 4, 1 << 19
-
-
-@dataclass(frozen=True, eq=False)
-class HalfStep:
-    """How the rows of one side are solved: the solver, the ridge, what it shrinks to, and the seed.
-
-    With `keep_better` a row whose solver returns a worse point than it has stays as it is. Where the rows are part of a
-    larger table, `offset` is the number of the first. Entries that were not observed count as a no of weight
-    `unobserved`.
-    """
-
-    solver: RowSolver
-    ridge: float
-    centre: Floats
-    seed: int
-    sweep: int
-    side: int
-    unobserved: float = 0.0
-    keep_better: bool = True
-    offset: int = 0
-    #: Where a solver that goes on from dual points starts, and which become where it ends.
-    duals: Floats | None = None
-
-    def run(self, view: View, factors: Floats, current: Floats, dealer: Threads) -> tuple[Floats, Floats]:
-        """Solve every row given the other side's factors; return new rows and their values.
-
-        The value of a row is x^T gram x - 2 x^T moment.
-        """
-        size, partners = current.shape[1], Partners.of(factors, view, self.unobserved)
-
-        def equations(first: int, last: int) -> tuple[Floats, Floats]:
-            memory = dealer.scratch((last - first) * (size + 1) * size)
-            return partners.equations(view, first, last, self.ridge, self.centre, memory)
-
-        crowded = dealer.n_threads >= _CROWD and view.indices.size >= _LARGE
-        if crowded and isinstance(self.solver, ActiveSet) and not self.unobserved and self.keep_better:
-            return self._run_compiled(self.solver, view, partners, current, dealer)
-        seeds = self.seeds(len(current))
-        how: dict[str, Any] = {"keeping": self.keep_better, "duals": self.duals}
-        return solved_rows(self.solver, equations, current, seeds, dealer, view.indptr, **how)
-
-    def _run_compiled(
-        self, solver: ActiveSet, view: View, partners: Partners, current: Floats, dealer: Threads
-    ) -> tuple[Floats, Floats]:
-        """Run by the solver that makes its rows' normal equations itself."""
-        bits = np.empty(0, dtype=np.uint64) if partners.bits is None else partners.bits
-        pull = (self.ridge, self.centre, current)
-        table = (view.indptr, view.indices, view.values, view.weights, partners.factors, bits, *pull)
-        result, values = np.empty_like(current), np.empty(len(current))
-
-        def share(first: int, last: int) -> None:
-            solver.solve_rows(table, first, last, result, values)
-            view.forget(first, last)
-
-        squares = current.shape[1] ** 2
-        dealer.deal(share, len(current), squares, view.indptr, squares, solver.row_cost(current.shape[1]))
-        return result, values
-
-    def seeds(self, count: int) -> NDArray[np.uint64]:
-        """Return the seeds of the rows."""
-        return row_seeds(self.seed, self.sweep, self.side, np.arange(self.offset, self.offset + count))
 
 
 def solved_rows(
@@ -109,10 +46,10 @@ def solved_rows(
 ) -> tuple[Floats, Floats]:
     """Solve rows whose Gram matrices and moments `equations` makes share by share; return them and their values.
 
-    When `keeping`, a row whose solver returns a worse point than where it starts stays there.
+    The value of a row is x^T gram x - 2 x^T moment. When `keeping`, a row whose solver returns a worse point than where
+    it starts stays there. A solver that goes on from dual points starts from `duals`, which become where it ends.
     """
-    result, values = np.empty_like(start), np.empty(len(start))
-    squares = start.shape[1] ** 2
+    result, values, squares = np.empty_like(start), np.empty(len(start)), start.shape[1] ** 2
 
     def share(first: int, last: int) -> None:
         rows = slice(first, last)
@@ -125,6 +62,66 @@ def solved_rows(
 
     dealer.deal(share, len(start), squares, indptr, squares, solver.row_cost(start.shape[1]))
     return result, values
+
+
+@dataclass(frozen=True, eq=False)
+class HalfStep:
+    """How the rows of one side are solved: the solver, the ridge, what it shrinks to, and the seed.
+
+    Entries that were not observed count as a no of weight `unobserved`; `keep_better` is that of `Problem`. Where the
+    rows are part of a larger table, `offset` is the number of the first. `duals` are those of `solved_rows`.
+    """
+
+    solver: RowSolver
+    ridge: float
+    centre: Floats
+    seed: int
+    sweep: int
+    side: int
+    unobserved: float = 0.0
+    keep_better: bool = True
+    offset: int = 0
+    duals: Floats | None = None
+
+    def run(self, view: View, factors: Floats, current: Floats, dealer: Threads) -> tuple[Floats, Floats]:
+        """Solve every row given the other side's factors; return new rows and their values."""
+        size, partners = current.shape[1], Partners.of(factors, view, self.unobserved)
+        crowded = dealer.n_threads >= _CROWD and view.indices.size >= _LARGE
+        if crowded and isinstance(self.solver, ActiveSet) and not self.unobserved and self.keep_better:
+            return self._run_compiled(self.solver, view, partners, current, dealer)
+
+        def equations(first: int, last: int) -> tuple[Floats, Floats]:
+            memory = dealer.scratch((last - first) * (size + 1) * size)
+            return partners.equations(view, first, last, self.ridge, self.centre, memory)
+
+        return self.solved(equations, current, dealer, view.indptr)
+
+    def solved(
+        self,
+        equations: Callable[[int, int], tuple[Floats, Floats]],
+        start: Floats,
+        dealer: Threads,
+        indptr: NDArray[np.int64] | None = None,
+    ) -> tuple[Floats, Floats]:
+        """Solve the rows that some normal equations are of."""
+        seeds = row_seeds(self.seed, self.sweep, self.side, np.arange(self.offset, self.offset + len(start)))
+        how: dict[str, Any] = {"keeping": self.keep_better, "duals": self.duals}
+        return solved_rows(self.solver, equations, start, seeds, dealer, indptr, **how)
+
+    def _run_compiled(
+        self, solver: ActiveSet, view: View, partners: Partners, current: Floats, dealer: Threads
+    ) -> tuple[Floats, Floats]:
+        """Run by the solver that makes its rows' normal equations itself."""
+        bits = np.empty(0, dtype=np.uint64) if partners.bits is None else partners.bits
+        table = (view.indptr, view.indices, view.values, view.weights, partners.factors, bits)
+        result, values, squares = np.empty_like(current), np.empty(len(current)), current.shape[1] ** 2
+
+        def share(first: int, last: int) -> None:
+            solver.solve_rows((*table, self.ridge, self.centre, current), first, last, result, values)
+            view.forget(first, last)
+
+        dealer.deal(share, len(current), squares, view.indptr, squares, solver.row_cost(current.shape[1]))
+        return result, values
 
 
 # --- sweeps -----------------------------------------------------------------------------------------------------------
@@ -153,10 +150,6 @@ class Sweep:
     item_seconds: float
 
 
-#: Of an error or a time in a history; its square is a number still.
-_LARGEST = 1e100
-
-
 def history_array(history: tuple[Sweep, ...]) -> NDArray[np.float64]:
     """Return the records as rows of numbers, for a file."""
     return np.array([astuple(sweep) for sweep in history], dtype=np.float64).reshape(-1, 5)
@@ -164,10 +157,9 @@ def history_array(history: tuple[Sweep, ...]) -> NDArray[np.float64]:
 
 def history_of(table: NDArray[Any]) -> tuple[Sweep, ...]:
     """Undo `history_array`; what is no history is an `InvariantError`."""
-    check_between("the history", table, 0.0, _LARGEST)
-    if not np.array_equal(table[:, 0], np.arange(1, len(table) + 1)):
-        raise InvariantError("the sweeps of the history are not numbered from 1")
-    return tuple(Sweep(int(row[0]), *row[1:]) for row in table.tolist())
+    # Squares of errors and times are numbers still.
+    check_between("the history", table, 0.0, 1e100)
+    return tuple(Sweep(index, *row[1:]) for index, row in enumerate(table.tolist(), 1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,43 +176,44 @@ class State:
     duals: Floats = field(default_factory=lambda: np.empty((0, 0)), kw_only=True)
 
 
+def user_totals(theta: Floats, values: Floats, centre: Floats, seen: NDArray[np.bool_]) -> Floats:
+    """Return sums over users: of their rows' values, of squared distances from the centre, of thetas of those seen."""
+    return np.array([values.sum(), ((theta - centre) ** 2).sum(), *theta[seen].sum(axis=0)])
+
+
 class Engine:
-    """Sweeps over one table of ratings, by threads that rows are dealt to; where they are elsewhere, subclasses say."""
+    """Sweeps over one table of ratings, by threads that rows are dealt to; where they are elsewhere, subclasses say.
+
+    `unobserved` is what an entry that was not observed weighs, `seen_users` are those of whom a fit learns anything,
+    all where a blank is a no, and `item_centre` is what the ridge draws psi to.
+    """
 
     problem: Problem
     table: Observations
     #: Numbers of users and items.
     shape: tuple[int, int]
-    #: What an entry that was not observed weighs.
-    unobserved: float
-    #: Users of whom a fit learns anything; where a blank is a no, all.
     seen_users: NDArray[np.bool_]
-    #: What the ridge draws psi to.
-    item_centre: float
 
     def __init__(self, problem: Problem, table: Observations, dealer: Threads) -> None:
         self.problem, self.table, self.shape = problem, table, (table.n_users, table.n_items)
-        self._dealer = dealer
-        view, n_blanks, weight = table.rows, table.n_users * table.n_items - len(table), problem.unobserved
-        self.unobserved = usual_weight(len(table), len(table) + n_blanks) if weight == "auto" else float(weight)
-        self.seen_users = (view.counts > 0) | (self.unobserved != 0.0)
+        self._dealer, n_cells, weight = dealer, table.n_users * table.n_items, problem.unobserved
+        self.unobserved = usual_weight(len(table), n_cells) if weight == "auto" else float(weight)
+        self.seen_users = (table.rows.counts > 0) | (self.unobserved != 0.0)
         self._squares, total, count = self._sums().tolist()
         # Blanks are a no, of which no square is left.
-        self._count = count + self.unobserved * n_blanks
+        self._count = count + self.unobserved * (n_cells - len(table))
         self.item_centre = total / self._count if problem.item_prior == "mean" else 0.0
 
     def start(self, rng: np.random.Generator, n_events: int) -> Any:
         """Draw theta uniformly on the simplex; psi follows from it in the first half-step."""
         theta = rng.dirichlet(np.ones(n_events), size=self.shape[0])
-        state = State(theta, np.zeros((self.shape[1], n_events)), np.full(n_events, 1.0 / n_events))
-        if self.problem.item_solver.warm:
-            state = replace(state, duals=np.full((self.shape[1], n_events + 1), np.nan))
-        return self.spread(state)
+        duals = np.full((self.shape[1], n_events + 1) if self.problem.item_solver.warm else (0, 0), np.nan)
+        psi, centre = np.zeros((self.shape[1], n_events)), np.full(n_events, 1.0 / n_events)
+        return self.spread(State(theta, psi, centre, duals=duals))
 
     def sweep(self, state: Any, index: int, seed: int) -> tuple[Any, Sweep]:
         """Update the centre, every psi_i and every theta_u once; `index` counts from 1."""
-        problem, n_users = self.problem, self.shape[0]
-        total = self._theta_total(state)
+        problem, total = self.problem, self._theta_total(state)
         centre = np.full_like(total, 1.0 / total.size)
         if problem.prior == "mean":
             centre = total / int(self.seen_users.sum())
@@ -233,9 +226,10 @@ class Engine:
         between = time.perf_counter()
         new, totals = self._users(state, psi, users)
         ended = time.perf_counter()
-        ridge = problem.user_reg * totals.distance
-        pull = problem.user_reg * n_users * float(centre @ centre)
-        error = max(totals.value + pull - ridge + self._squares, 0.0)
+        value, distance = totals[:2].tolist()
+        ridge = problem.user_reg * distance
+        pull = problem.user_reg * self.shape[0] * float(centre @ centre)
+        error = max(value + pull - ridge + self._squares, 0.0)
         ones = problem.item_reg * self._distance(psi, centre.size) if problem.item_reg else 0.0
         rmse = float(np.sqrt(error / self._count))
         if duals is not None:
@@ -267,11 +261,10 @@ class Engine:
         self.table.rows.check_intact()
         return step.run(self.table.columns, state.theta, state.psi, self._dealer)[0]
 
-    def _users(self, state: Any, psi: Any, step: HalfStep) -> tuple[Any, UserTotals]:
-        """Return the state with new psis and thetas, and what the objective needs to know of the users."""
+    def _users(self, state: Any, psi: Any, step: HalfStep) -> tuple[Any, Floats]:
+        """Return the state with new psis and thetas, and `user_totals`."""
         theta, values = step.run(self.table.rows, psi, state.theta, self._dealer)
-        new = State(theta, psi, step.centre)
-        return new, UserTotals.of(theta, values, step.centre, self.seen_users)
+        return State(theta, psi, step.centre), user_totals(theta, values, step.centre, self.seen_users)
 
     def _distance(self, psi: Any, n_events: int) -> float:
         """Return the sum of the squared distances of psi from what its ridge draws to."""
@@ -321,43 +314,36 @@ class Search:
 
     def run(self, engine: Engine, start: Run | None = None) -> Run:
         """Search, from the checkpoint if there is one, with the first descent from `start` where that is given."""
-        seed, init, best = self.seed, 0, None
-        keeping = None if self.checkpoint is None else _Checkpoint(self, engine, self.checkpoint)
-        found = keeping.read() if keeping else None
-        if found is not None:
-            seed, init, run, best = found
-            run = replace(run, state=engine.spread(run.state))
-        elif start is not None:
-            run = replace(start, state=engine.spread(start.state))
-        else:
-            run = self._started(engine, seed, 0)
+        seed, init, run, best = self.seed, 0, start, None
+        kept = None if self.checkpoint is None else _Checkpoint(self, engine, self.checkpoint)
+        if kept and kept.path.exists():
+            seed, init, run, best = kept.read()
+        run = run and replace(run, state=engine.spread(run.state))
 
         def better() -> Run:
-            if best is not None and best.objective <= run.objective:
-                return best
+            if run is None or (best is not None and best.objective <= run.objective):
+                return best  # type: ignore[return-value]
             return replace(run, state=engine.collect(run.state))
 
         try:
             while True:
+                run = run or Run(engine.start(generator(seed, _START, init), self.n_events))
                 while not self._ended(run.history):
                     run = self._swept(engine, run, int(row_seeds(seed, 0, _INIT, np.array([init]))[0]))
-                    if keeping:
-                        keeping.write(seed, init, replace(run, state=engine.collect(run.state)), best)
+                    if kept:
+                        kept.write(seed, init, replace(run, state=engine.collect(run.state)), best)
                     if self.on_sweep is not None and says_stop(self.on_sweep(run.history[-1])):
                         return better()
                 if init + 1 >= self.n_init:
                     return better()
-                best, init, run = better(), init + 1, self._started(engine, seed, init + 1)
+                best, init, run = better(), init + 1, None
         except KeyboardInterrupt:
-            if not self.keep_interrupted or (not run.history and best is None):
+            n_sweeps = len(run.history) if run else 0
+            if not self.keep_interrupted or (not n_sweeps and best is None):
                 raise
-            kept = better()
-            place = f"sweep {len(run.history) + 1} of start {init + 1} of {self.n_init}"
+            place = f"sweep {n_sweeps + 1} of start {init + 1} of {self.n_init}"
             warn(f"Interrupted in {place}; the best state so far is kept.", ConvergenceWarning)
-            return replace(kept, interrupted=True)
-
-    def _started(self, engine: Engine, seed: int, init: int) -> Run:
-        return Run(engine.start(generator(seed, _START, init), self.n_events))
+            return replace(better(), interrupted=True)
 
     def _swept(self, engine: Engine, run: Run, seed: int) -> Run:
         state, record = engine.sweep(run.state, len(run.history) + 1, seed)
@@ -376,19 +362,11 @@ class Search:
         return 0.0 <= before - now < self.tol * before or now == 0.0
 
 
-_STATE = {
-    "theta": "f8 users events",
-    "psi": "f8 items events",
-    "centre": "f8 events",
-    "duals": "f8 * *",
-    "history": "f8 * 5",
-}
-#: A file holds no best descent before the first has ended.
-_SCHEMA: Schema = {
-    "place": "i8 2",
-    **{f"current_{part}": sizes for part, sizes in _STATE.items()},
-    **{f"best_{part}?": sizes for part, sizes in _STATE.items()},
-}
+_STATE = {"theta": "f8 users events", "psi": "f8 items events", "centre": "f8 events", "duals": "f8 * *"}
+_STATE |= {"history": "f8 * 5"}
+#: Of the descent in hand, and of the best before it where there was one.
+_SCHEMA: Schema = {"place": "i8 2", **{f"current_{part}": sizes for part, sizes in _STATE.items()}}
+_SCHEMA |= {f"best_{part}?": sizes for part, sizes in _STATE.items()}
 
 
 class _Checkpoint:
@@ -400,45 +378,37 @@ class _Checkpoint:
         seed = None if search.any_seed else search.seed
         problem = vars(engine.problem) | {"unobserved": engine.unobserved}
         shape = repr((search.n_events, search.n_init, seed, problem, engine.table.fingerprint()))
-        self._path, self._identity = path, hashlib.sha256(shape.encode()).hexdigest()
+        self.path, self._identity = path, hashlib.sha256(shape.encode()).hexdigest()
         self._sizes, self._n_init = (*engine.shape, search.n_events), search.n_init
-        self._binary = engine.problem.item_solver.family == "binary"
 
     def write(self, seed: int, init: int, current: Run, best: Run | None) -> None:
         """Replace the file; states are here."""
         arrays: dict[str, Any] = {"place": np.array([seed, init], dtype=np.int64)}
         for name, run in (("current", current), ("best", best)):
-            if run is not None:
-                parts = vars(run.state) | {"history": history_array(run.history)}
-                arrays |= {f"{name}_{part}": array for part, array in parts.items()}
-        write(self._path, "checkpoint", {"identity": self._identity}, arrays)
+            parts = {} if run is None else vars(run.state) | {"history": history_array(run.history)}
+            arrays |= {f"{name}_{part}": array for part, array in parts.items()}
+        write(self.path, "checkpoint", {"identity": self._identity}, arrays)
 
-    def read(self) -> tuple[int, int, Run, Run | None] | None:
-        """Return what to go on from, or None where there is no file yet."""
-        if not self._path.exists():
-            return None
-        about, arrays = read(self._path, {"checkpoint": _SCHEMA})
-        with refusing(self._path):
+    def read(self) -> tuple[int, int, Run, Run | None]:
+        """Return what to go on from."""
+        about, arrays = read(self.path, {"checkpoint": _SCHEMA})
+        with refusing(self.path):
             if about["identity"] != self._identity:
                 raise FileFormatError(
-                    f"{self._path} is the checkpoint of another fit (other data, parameters or seed). Delete it or "
+                    f"{self.path} is the checkpoint of another fit (other data, parameters or seed). Delete it or "
                     "choose another path."
                 )
             seed, init = arrays["place"].tolist()
             if seed < 0 or not 0 <= init < self._n_init:
-                raise InvariantError("its seed or its start is not valid")
+                raise InvariantError("its seed or its start is not one of the fit")
             best = self._run("best", arrays) if "best_theta" in arrays else None
             return seed, init, self._run("current", arrays), best
 
     def _run(self, name: str, arrays: dict[str, NDArray[Any]]) -> Run:
         theta, psi, centre, duals, history = (arrays[f"{name}_{part}"] for part in _STATE)
-        if (len(theta), len(psi), centre.size) != self._sizes:
+        if (len(theta), len(psi), centre.size) != self._sizes or duals.shape not in (
+            (0, 0),
+            (len(psi), centre.size + 1),
+        ):
             raise InvariantError("its sizes are not those of the table")
-        check_simplex("theta", theta)
-        check_simplex("the centre", centre)
-        check_between("psi", psi, 0.0, 1.0)
-        if self._binary:
-            check_among("psi", psi)
-        if duals.size and duals.shape != (len(psi), centre.size + 1):
-            raise InvariantError("its dual points are not those of the items")
         return Run(State(theta, psi, centre, duals=duals), history_of(history))

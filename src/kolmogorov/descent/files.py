@@ -2,8 +2,8 @@
 
 What reads a file declares what is in it. By the name of an array a schema says "type size size ...", and of several
 types "u1|f8". A size is a number, a word that means the same size wherever it stands, or * for any; an array whose name
-ends in ? may be absent. A file may have been made by anybody: names, types and sizes are compared with the schema and
-with the file before memory is asked for, nothing is unpickled, and what arrays say must then satisfy `invariants`.
+ends in ? may be absent. A file may have been made by anybody: the name, type and size of an array are compared with the
+schema and with the file before memory is asked for, nothing is unpickled, and who reads a file checks what arrays say.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import re
 import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -19,30 +18,24 @@ from dataclasses import asdict
 from typing import Any, BinaryIO
 
 import numpy as np
+import pyarrow as pa
+from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from kolmogorov._support.writing import replacing
 from kolmogorov.data import Observations, Scale, Vocabulary
 from kolmogorov.data.told import Provenance
 from kolmogorov.data.view import View
-from kolmogorov.errors import FileFormatError, InvariantError, KolmogorovError, ParameterError
+from kolmogorov.errors import FileFormatError, InvariantError, ParameterError
 
 Arrays = dict[str, NDArray[Any]]
 Parts = tuple[dict[str, Any], Arrays]
 Schema = dict[str, str]
-
 #: Of what is in files; the one before was no `.npz`.
 LAYOUT = 5
 #: JSON takes up to 25 times its length in memory, and a zip directory 14 times; one of ours has 70 bytes an array.
 _LONGEST_JSON, _LONGEST_DIRECTORY = 4 << 20, 1 << 16
-#: Entries turned into codes at once, by judgement: some 100 MB at most.
-_BLOCK = 1 << 22
-#: What NumPy writes before an array; other types than these are in no file of ours.
-_LONGEST_HEADER = 256
-_HEADER = re.compile(
-    rb"\x93NUMPY\x01\x00..{'descr': '[<|]([fiu]\d)', 'fortran_order': False, 'shape': \(([\d, ]{1,60})\), } *\n",
-    re.DOTALL,
-)
+_ABOUT = {"about": "u1 *"}
 
 
 def write(path: str | os.PathLike[str], kind: str, meta: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
@@ -66,22 +59,28 @@ def read(path: Any, schemas: Mapping[str, Schema]) -> tuple[dict[str, Any], Arra
     with refusing(path), open(path, "rb") as stream:
         _check_directory(stream)
         with zipfile.ZipFile(stream) as archive:
-            heads = _heads(archive, os.fstat(stream.fileno()).st_size)
-            _check_heads({"about": heads["about"]}, {"about": "u1 *"})
-            if heads.pop("about")[1][0] > _LONGEST_JSON:
+            parts = archive.infolist()
+            stored = all(part.compress_type == zipfile.ZIP_STORED for part in parts)
+            room = os.fstat(stream.fileno()).st_size - sum(part.file_size for part in parts)
+            if not stored or room < 0 or len(set(archive.namelist())) < len(parts):
+                raise InvariantError("an array is compressed, there twice, or in the place of another")
+            if archive.getinfo("about.npy").file_size > _LONGEST_JSON:
                 raise InvariantError(f"what it says in JSON has more than {_LONGEST_JSON} bytes")
-            about = _sound_json(_array(archive, "about").tobytes())
+            about = json.loads(_arrays(archive, _ABOUT)["about"].tobytes(), parse_constant=float)
+            # No numbers that are none or too large, and no halves of characters, which could not be shown.
+            json.dumps(about, ensure_ascii=False, allow_nan=False).encode()
             if about["layout"] != LAYOUT:
-                layout = str(about["layout"])[:40]
                 raise FileFormatError(
-                    f"{path} was written by another version of kolmogorov: its layout is {layout}, this one reads "
-                    f"{LAYOUT}. Fit again."
+                    f"{path} was written by another version of kolmogorov: its layout is {str(about['layout'])[:40]}, "
+                    f"this one reads {LAYOUT}. Fit again."
                 )
             if about["kind"] not in schemas:
                 kinds = " or a ".join(map(repr, schemas))
                 raise FileFormatError(f"{path} holds a {str(about['kind'])[:40]!r}, not a {kinds}.")
-            _check_heads(heads, schemas[about["kind"]])
-            return about, {name: _array(archive, name) for name in heads}
+            schema = schemas[about["kind"]]
+            if strange := set(archive.namelist()) - {f"{name.rstrip('?')}.npy" for name in schema | _ABOUT}:
+                raise InvariantError(f"{min(strange)[:40]!r} does not belong into it")
+            return about, _arrays(archive, schema)
 
 
 @contextmanager
@@ -93,20 +92,12 @@ def refusing(path: Any) -> Iterator[None]:
         raise
     except FileNotFoundError:
         raise FileFormatError(f"There is no file {path}.") from None
+    except zipfile.BadZipFile as error:
+        raise FileFormatError(f"{path} is damaged, cut short, or not a kolmogorov file: {error}.") from None
     except OSError as error:
         raise FileFormatError(f"{path} cannot be read: {error.strerror or error}.") from None
-    except KolmogorovError as error:
+    except Exception as error:
         raise FileFormatError(f"{path} is malformed: {str(error).removesuffix('.')}.") from None
-    except zipfile.BadZipFile as error:
-        why = str(error).removesuffix(".")
-        raise FileFormatError(f"{path} is damaged, cut short, or not a kolmogorov file: {why}.") from None
-    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RuntimeError, EOFError) as error:
-        raise FileFormatError(f"{path} is malformed: {type(error).__name__}: {error}.") from None
-
-
-# --- what may be read ---------------------------------------------------------------------------------------------
-
-Head = tuple[str, tuple[int, ...]]
 
 
 def _check_directory(stream: BinaryIO) -> None:
@@ -118,61 +109,37 @@ def _check_directory(stream: BinaryIO) -> None:
         raise zipfile.BadZipFile("it has no directory of arrays at its end")
 
 
-def _heads(archive: zipfile.ZipFile, size: int) -> dict[str, Head]:
-    """Return type and shape of every array, compared with the room that there is for it."""
-    heads: dict[str, Head] = {}
-    for info in archive.infolist():
-        name = info.filename.removesuffix(".npy")
-        if info.compress_type != zipfile.ZIP_STORED or info.file_size != info.compress_size or name in heads:
-            raise InvariantError(f"the array {name[:40]!r} is compressed, or there twice")
-        with archive.open(info) as member:
-            found = _HEADER.match(member.read(_LONGEST_HEADER))
-        shape = tuple(int(n) for n in found[2].split(b",") if n.strip()) if found else ()
-        if not found or math.prod(shape) * int(found[1][1:]) != info.file_size - found.end():
-            raise InvariantError(f"the array {name[:40]!r} is not of the size or of a type that it may have")
-        heads[name] = found[1].decode(), shape
-        size -= info.file_size
-    if size < 0:
-        raise InvariantError("its arrays are larger than it is")
-    return heads
-
-
-def _check_heads(heads: Mapping[str, Head], schema: Schema) -> None:
-    """Compare types and shapes with what is declared."""
-    if strange := sorted(heads.keys() - {name.rstrip("?") for name in schema}):
-        raise InvariantError(f"the array {strange[0][:40]!r} does not belong into it")
+def _arrays(archive: zipfile.ZipFile, schema: Schema) -> Arrays:
+    """Read the arrays of a schema, each when its type, shape and size are what they may be."""
+    found: Arrays = {}
     sizes: dict[str, int] = {}
     for name, declared in schema.items():
-        if name.endswith("?") and name[:-1] not in heads:
+        if name.endswith("?") and f"{name[:-1]}.npy" not in archive.namelist():
             continue
-        dtype, shape = heads[name.rstrip("?")]
-        types, *axes = declared.split()
-        wanted = [
-            int(axis) if axis.isdigit() else n if axis == "*" else sizes.setdefault(axis, n)
-            for axis, n in zip(axes, shape, strict=False)
-        ]
-        if dtype not in types.split("|") or len(axes) != len(shape) or wanted != list(shape):
-            raise InvariantError(f"{name.rstrip('?')} must be {declared}, got {dtype} {list(shape)}")
-
-
-def _array(archive: zipfile.ZipFile, name: str) -> NDArray[Any]:
-    """Read an array that was compared with everything; its checksum is compared at its end."""
-    with archive.open(f"{name}.npy") as member:
-        found: NDArray[Any] = np.lib.format.read_array(member, allow_pickle=False)
+        name = name.rstrip("?")
+        info, (types, *axes) = archive.getinfo(f"{name}.npy"), declared.split()
+        with archive.open(info) as member:
+            npy.read_magic(member)
+            shape, columns_first, dtype = npy.read_array_header_1_0(member)
+            wanted = [
+                int(axis) if axis.isdigit() else n if axis == "*" else sizes.setdefault(axis, n)
+                for axis, n in zip(axes, shape, strict=False)
+            ]
+            right = dtype.str.lstrip("<|") in types.split("|") and len(axes) == len(shape) and wanted == [*shape]
+            size = math.prod(shape) * dtype.itemsize
+            if not right or columns_first or min(shape) < 0 or size != info.file_size - member.tell():
+                raise InvariantError(f"{name} must be {declared}, got {dtype} {list(shape)}, or is cut short")
+            member.seek(0)
+            # Its checksum is compared at its end.
+            found[name] = npy.read_array(member, allow_pickle=False)
     return found
 
 
-def _sound_json(content: bytes) -> dict[str, Any]:
-    """Parse JSON as we write it: whole characters, numbers that can be computed with."""
-
-    def number(text: str) -> float:
-        if not math.isfinite(value := float(text)):
-            raise InvariantError("what it says in JSON holds NaN or infinity")
-        return value
-
-    found: dict[str, Any] = json.loads(content, parse_float=number, parse_constant=number)
-    json.dumps(found, ensure_ascii=False).encode()
-    return found
+def count(value: Any) -> int:
+    """Return a number that counts something."""
+    if type(value) is not int or not 1 <= value < 2**63:
+        raise InvariantError(f"what counts something must be a whole number above 0, got {str(value)[:40]}")
+    return value
 
 
 # --- what a model was fitted to -----------------------------------------------------------------------------------
@@ -189,45 +156,29 @@ for _side in ("users", "items"):
     TRAINING |= {f"{_side}_labels_ends?": f"i8 {_side}", f"{_side}_labels_bytes?": "u1 *"}
 
 
-def stored_training(training: Observations, block: int = _BLOCK) -> Parts:
+def stored_training(training: Observations) -> Parts:
     """Return what a file holds of the observations that a model was fitted to; the ids too."""
-    # Ratings have few distinct values; a byte each then does. Block by block, as there may be very many.
-    values = training.values
-    blocks = [slice(first, first + block) for first in range(0, values.size, block)]
-    levels = np.unique(np.concatenate([np.unique(values[part]) for part in blocks]))
-    codes = np.empty(values.size, dtype=np.uint8 if len(levels) <= 256 else np.int32)
-    for part in blocks:
-        codes[part] = np.searchsorted(levels, values[part])
-    seen: Arrays = {"seen_indptr": training.rows.indptr, "seen_items": training.rows.indices}
-    seen |= {"seen_levels": levels, "seen_codes": codes}
+    # Ratings have few distinct values; a byte each then does.
+    coded = pa.array(training.values).dictionary_encode()
+    levels, codes = coded.dictionary.to_numpy(), coded.indices.to_numpy()
+    arrays: Arrays = {"seen_indptr": training.rows.indptr, "seen_items": training.rows.indices, "seen_levels": levels}
+    arrays["seen_codes"] = codes.astype(np.uint8 if levels.size <= 256 else np.int32)
     if training.weights is not None:
-        seen["seen_weights"] = training.weights
+        arrays["seen_weights"] = training.weights
     # The next file is read as the source of this one was.
     source = None if training.source is None else training.source.to_dict()
-    meta = {"scale": asdict(training.scale), "source": source}
-    return meta, seen | training.users.arrays("users") | training.items.arrays("items")
+    ids = training.users.arrays("users") | training.items.arrays("items")
+    return {"scale": asdict(training.scale), "source": source}, arrays | ids
 
 
 def restored_training(meta: Mapping[str, Any], arrays: Arrays) -> Observations:
     """Undo `stored_training`; what is no table is an `InvariantError`."""
     users, items = (Vocabulary.from_arrays(side, arrays) for side in ("users", "items"))
     levels, codes = arrays["seen_levels"], arrays["seen_codes"]
-    if codes.size and not 0 <= int(codes.min()) <= int(codes.max()) < levels.size:
-        raise InvariantError("seen_codes holds a number that stands for no value")
-    weights = arrays.get("seen_weights", np.empty(0))
-    rows = View(arrays["seen_indptr"], arrays["seen_items"], levels[codes], weights)
+    if not codes.size or not 0 <= int(codes.min()) <= int(codes.max()) < levels.size:
+        raise InvariantError("seen_codes holds no observation, or a number that stands for no value")
+    rows = View(arrays["seen_indptr"], arrays["seen_items"], levels[codes], arrays.get("seen_weights", np.empty(0)))
     rows.validate(len(users), len(items))
-    if not codes.size:
-        raise InvariantError("there are no observations that the model was fitted to")
-    ends = [meta["scale"][name] for name in ("minimum", "maximum")]
-    if not all(type(end) in (int, float) for end in ends):
-        raise InvariantError("the scale must have a minimum and a maximum, both numbers")
+    scale = Scale(*(float(meta["scale"][end]) for end in ("minimum", "maximum")))
     source = None if meta["source"] is None else Provenance.from_dict(meta["source"])
-    return Observations(users, items, rows, Scale(*map(float, ends)), source)
-
-
-def count(value: Any) -> int:
-    """Return a number that counts something."""
-    if type(value) is not int or not 1 <= value < 2**63:
-        raise InvariantError(f"what counts something must be a whole number above 0, got {str(value)[:40]}")
-    return value
+    return Observations(users, items, rows, scale, source)

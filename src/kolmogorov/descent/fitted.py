@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import exp, pi
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,19 +17,13 @@ from scipy.special import ndtr
 
 from kolmogorov._support.jit import kernel
 from kolmogorov._support.typing import Floats, Rows
-from kolmogorov._support.validation import (
-    LARGEST_NUMBER,
-    LEAST_NUMBER,
-    check_among,
-    check_between,
-    check_bounded,
-    check_simplex,
-)
+from kolmogorov._support.validation import LARGEST_NUMBER, LEAST_NUMBER, check_among, check_between, check_simplex
 from kolmogorov.data import Observations, Scale, Vocabulary
+from kolmogorov.data.attributes import Side
 from kolmogorov.data.observations import least_like
-from kolmogorov.descent.attributes import Attributed, Placing, Side, placed_rows
+from kolmogorov.descent.attributes import Attributed, Placing, check_form, placed_rows
 from kolmogorov.descent.engine import Sweep, history_array, history_of
-from kolmogorov.descent.files import TRAINING, Arrays, Parts, Schema, count, restored_training, stored_training
+from kolmogorov.descent.files import TRAINING, Arrays, Parts, Schema, restored_training, stored_training
 from kolmogorov.errors import FitError, InvariantError
 from kolmogorov.solvers.rows import pair_products
 
@@ -37,29 +31,23 @@ from kolmogorov.solvers.rows import pair_products
 _BLOCK = 1 << 22
 #: Ratings looked at to find the points of their scale, and how many these may be; by judgement.
 _LOOK, _MOST_POINTS = 1 << 20, 64
-#: Steps at most, and how near the mean has to come, as a share of the scale: to rounding.
-_TILTS, _NEAR = 200, 1e-13
-#: The least that any rating is given before the tilt: no mean is impossible.
-_LEAST = 1e-12
-#: The steepest tilt, in exponents from a rating to the one that is nearest to it. By judgement.
-_STEEPEST = 64.0
 #: The variance of a hidden rating's noise. With it the chance of a yes is about what is said, where that is near one
 #: half.
 NOISE = 1.0 / (2.0 * pi)
+#: An event that is found again less well than this is marked, and names and carries nothing. By judgement.
+LOST = 0.8
 
 
-@dataclass(frozen=True, eq=False)
-class Factors:
-    """Predictions as means over models of theta_u . psi_i.
+class Factors(NamedTuple):
+    """Predictions as means over models of theta_u . psi_i: [n_models, n_users, D], and the same of items.
 
-    With `hidden` ratings a model says the chance that a rating around this, with noise, lies above one half.
+    With `hidden` ratings a model says the chance that a rating around this, with noise, lies above one half. `unknown`,
+    [n_models, D] each, stands for an unknown user and for an unknown item.
     """
 
-    #: [n_models, n_users, D], float32 or float64; psi the same for items.
     theta: NDArray[Any]
     psi: NDArray[Any]
     hidden: bool = False
-    #: What stands for an unknown user and for an unknown item: [n_models, D] each.
     unknown: tuple[NDArray[Any], NDArray[Any]] | None = None
 
     def whole(self) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -114,9 +102,8 @@ class Trained(ABC):
 
         Where a prediction lies beyond the ratings that there are, all of it is at their end.
         """
-        points = self.points
-        out = np.ascontiguousarray(self._shares_at_rows(users, items, points))
-        tilt(points, self.at_rows(users, items), out)
+        out = np.ascontiguousarray(self._shares_at_rows(users, items, self.points))
+        tilt(self.points, self.at_rows(users, items), out)
         return out
 
     def _shares_at_rows(self, users: Rows, items: Rows, points: Floats) -> Floats:
@@ -143,8 +130,7 @@ class Trained(ABC):
     @property
     def recipe(self) -> dict[str, Any]:
         """How the file was read that the observations came from; nothing where they came otherwise."""
-        source = self.training.source
-        return {} if source is None else dict(source.recipe)
+        return {} if self.training.source is None else dict(self.training.source.recipe)
 
     @cached_property
     def points(self) -> Floats:
@@ -204,15 +190,14 @@ class Trained(ABC):
 
     # --- files ------------------------------------------------------------------------------------------------
 
-    @property
-    def _sides(self) -> dict[Side, Attributed | Placing]:
+    def _told(self) -> dict[Side, Attributed | Placing]:
         sides: dict[Side, Any] = {"users": self.user_attributes, "items": self.item_attributes}
         return {side: attributes for side, attributes in sides.items() if attributes is not None}
 
     def stored(self) -> Parts:
         """Return what a file holds of this: numbers and arrays by name."""
         meta, arrays = stored_training(self.training)
-        for side, attributes in self._sides.items():
+        for side, attributes in self._told().items():
             more, beside = attributes.stored(side)
             meta, arrays = meta | more, arrays | beside
         return meta, arrays
@@ -224,7 +209,7 @@ class Trained(ABC):
 
     def validate(self) -> None:
         """Raise `InvariantError` where what a fit computes is none: shapes, types, and what every number must be."""
-        for side, attributes in self._sides.items():
+        for side, attributes in self._told().items():
             attributes.validate(side, len(self.users if side == "users" else self.items))
 
     def checked(self, remedy: str = "Smaller weights or a smaller scale may help.") -> Self:
@@ -238,11 +223,10 @@ class Trained(ABC):
 
 def item_counts(observations: Observations) -> NDArray[np.int64]:
     """Count the entries of each item, without their order by items."""
-    items, n_items = observations.rows.indices, observations.n_items
-    counts = np.zeros(n_items, dtype=np.int64)
+    items, counts = observations.rows.indices, np.zeros(observations.n_items, dtype=np.int64)
     # Block by block: bincount makes a copy of what it counts, twice as large.
     for first in range(0, items.size, _BLOCK):
-        counts += np.bincount(items[first : first + _BLOCK], minlength=n_items)
+        counts += np.bincount(items[first : first + _BLOCK], minlength=counts.size)
     return counts
 
 
@@ -266,60 +250,28 @@ def read_only(array: NDArray[Any]) -> NDArray[Any]:
     return view
 
 
-# --- distributions over a rating scale, tilted until their means are what is predicted --------------------------------
+def overlap(share: Floats, psi: Floats, item: int) -> Floats:
+    """Return, for every item, the mass of the events shared with one item over that of the events of either."""
+    both, either = np.minimum(psi, psi[item]) @ share, np.maximum(psi, psi[item]) @ share
+    return np.divide(both, either, out=np.zeros(len(psi)), where=either > 0.0)
 
 
-@kernel
-def tilt(points, means, out):
-    """Change distributions over `points` as little as possible so that they have given means.
+# --- one model --------------------------------------------------------------------------------------------------------
 
-    Of all with that mean, the nearest in Kullback and Leibler's sense is proportional to out[n, k] exp(s points[k]).
-    Newton's steps find s, and halves of what is left where one would leave it. A mean at an end of the points, or
-    beyond, puts everything there.
 
-    `points`, float64[K], increase; shares, `out`, float64[n, K], need not sum to 1, and are distributions on return.
+class Pull(NamedTuple):
+    """The price of a row x that is not what rows usually are: (x - centre)^T strength (x - centre).
+
+    The strength is symmetric, in units of observations: a row with n of them heeds them as n times the identity would.
     """
-    size = points.size
-    first, span = points[0], points[size - 1] - points[0]
-    nearest, parts = span, np.empty(size)
-    for k in range(1, size):
-        nearest = min(nearest, points[k] - points[k - 1])
-    steepest = _STEEPEST * span / nearest
-    for n in range(means.size):
-        wanted = (means[n] - first) / span
-        if wanted <= _NEAR or wanted >= 1.0 - _NEAR:
-            out[n] = 0.0
-            out[n, 0 if wanted <= _NEAR else size - 1] = 1.0
-            continue
-        low, high, slope = -steepest, steepest, 0.0
-        for _ in range(_TILTS):
-            total, mean, square = 0.0, 0.0, 0.0
-            for k in range(size):
-                place = (points[k] - first) / span
-                # From the end that the tilt lifts, so that nothing overflows.
-                parts[k] = max(out[n, k], _LEAST) * exp(slope * (place - (1.0 if slope > 0.0 else 0.0)))
-                total += parts[k]
-                mean += parts[k] * place
-                square += parts[k] * place * place
-            mean /= total
-            missing = wanted - mean
-            if abs(missing) <= _NEAR:
-                break
-            if missing > 0.0:
-                low = slope
-            else:
-                high = slope
-            spread = square / total - mean * mean
-            step = missing / spread if spread > 0.0 else 0.0
-            slope = slope + step if low < slope + step < high and step != 0.0 else 0.5 * (low + high)
-        for k in range(size):
-            out[n, k] = parts[k] / total
 
+    centre: Floats
+    strength: Floats
 
-#: An event that is found again less well than this is marked, and names and carries nothing. By judgement.
-LOST = 0.8
-# Thresholds come through divisions.
-_ROUNDING = 1e-9
+    @classmethod
+    def even(cls, centre: Floats, ridge: float) -> Pull:
+        """Return a pull that is equally strong in all directions."""
+        return cls(centre, ridge * np.eye(centre.size))
 
 
 @dataclass(frozen=True, eq=False)
@@ -390,8 +342,8 @@ class Fitted(Trained):
     @property
     def factors(self) -> Factors:
         """What predictions are products of."""
-        whole = self.theta_or_population[None], self.psi_or_average[None]
-        return Factors(whole[0][:, :-1], whole[1][:, :-1], unknown=(whole[0][:, -1], whole[1][:, -1]))
+        theta, psi = self.theta_or_population[None], self.psi_or_average[None]
+        return Factors(theta[:, :-1], psi[:, :-1], unknown=(theta[:, -1], psi[:, -1]))
 
     def known_rows(self, users: Rows, items: Rows) -> tuple[Rows, Rows]:
         """Return the rows as they are: users and items without observations have thetas and psis too."""
@@ -430,21 +382,16 @@ class Fitted(Trained):
 
     def reaching(self, threshold: float) -> Fitted:
         """Return the model with two levels that a threshold t makes: Pr(X[u, i] >= t) = theta_u . [x_i >= t]."""
-        return replace(self, psi=self.psi >= threshold - _ROUNDING)
+        # Thresholds come through divisions.
+        return replace(self, psi=self.psi >= threshold - 1e-9)
 
     def stored(self) -> Parts:
         """Return what a file holds of this: numbers and arrays by name."""
         meta, arrays = super().stored()
-        arrays |= {
-            "theta": self.theta,
-            "psi": self.psi.view(np.uint8) if self.psi.dtype == bool else self.psi,
-            "noise": self.noise,
-            "history": history_array(self.history),
-            "user_centre": self.user_pull.centre,
-            "user_pull": self.user_pull.strength,
-            "item_centre": self.item_pull.centre,
-            "item_pull": self.item_pull.strength,
-        }
+        arrays |= {"theta": self.theta, "noise": self.noise, "history": history_array(self.history)}
+        arrays["psi"] = self.psi.view(np.uint8) if self.psi.dtype == bool else self.psi
+        for side, pull in (("user", self.user_pull), ("item", self.item_pull)):
+            arrays |= {f"{side}_centre": pull.centre, f"{side}_pull": pull.strength}
         if self.stability is not None:
             arrays["stability"] = self.stability
         return meta | {"learned_from": self.learned_from, "n_changed": self.n_changed}, arrays
@@ -467,58 +414,75 @@ class Fitted(Trained):
             learned_from=meta["learned_from"],
             user_attributes=Placing.restored(meta, arrays, "users"),
             item_attributes=Placing.restored(meta, arrays, "items"),
-            n_changed=0 if meta["n_changed"] == 0 else count(meta["n_changed"]),
+            n_changed=meta["n_changed"],
             stability=arrays.get("stability"),
         )
 
     def validate(self) -> None:
         """Check that theta is distributions, that psi is bits or chances, and what goes with them."""
         super().validate()
-        if not self.n_events:
-            raise InvariantError("there are no events")
+        if not self.n_events or self.learned_from not in ("draws", "ratings") or not 0 <= self.n_changed < 2**63:
+            raise InvariantError("there are no events, or it is not said how they were learned")
         check_simplex("theta", self.theta)
-        check_between("the noise", self.noise, LEAST_NUMBER, LARGEST_NUMBER)
-        if self.learned_from not in ("draws", "ratings"):
-            raise InvariantError(f"learned_from is not known: {str(self.learned_from)[:40]!r}")
-        self.user_pull.validate("users")
-        self.item_pull.validate("items")
-        check_simplex("the centre of users", self.user_pull.centre)
         check_between("psi", self.psi, 0.0, 1.0)
+        check_between("the noise", self.noise, LEAST_NUMBER, LARGEST_NUMBER)
+        check_simplex("the centre of users", self.user_pull.centre)
+        check_between("the centre of items", self.item_pull.centre, -LARGEST_NUMBER, LARGEST_NUMBER)
+        for pull in (self.user_pull, self.item_pull):
+            check_form("the pulls", pull.strength)
         if self.stability is not None:
             check_between("the stability", self.stability[~np.isnan(self.stability)], -1.0, 1.0)
 
 
-def overlap(share: Floats, psi: Floats, item: int) -> Floats:
-    """Return, for every item, the mass of the events shared with one item over that of the events of either."""
-    both = np.minimum(psi, psi[item]) @ share
-    either = np.maximum(psi, psi[item]) @ share
-    return np.where(either > 0.0, both / np.where(either > 0.0, either, 1.0), 0.0)
+# --- distributions over a rating scale, tilted until their means are what is predicted --------------------------------
+
+#: Steps at most, and how near the mean has to come, as a share of the scale: to rounding.
+_TILTS, _NEAR = 200, 1e-13
+#: The least that any rating is given before the tilt: no mean is impossible.
+_LEAST = 1e-12
+#: The steepest tilt, in exponents from a rating to the one that is nearest to it. By judgement.
+_STEEPEST = 64.0
 
 
-# --- what a row of which little is known is drawn to ------------------------------------------------------------------
+@kernel
+def tilt(points, means, out):
+    """Change distributions over `points` as little as possible so that they have given means.
 
+    Of all with that mean, the nearest in Kullback and Leibler's sense is proportional to out[n, k] exp(s points[k]).
+    Newton's steps find s, and halves of what is left where one would leave it. A mean at an end of the points, or
+    beyond, puts everything there.
 
-@dataclass(frozen=True, eq=False)
-class Pull:
-    """The price of a row x that is not what rows usually are: (x - centre)^T strength (x - centre).
-
-    The strength is symmetric, in units of observations: a row with n of them heeds them as n times the identity would.
+    `points`, float64[K], increase; shares, `out`, float64[n, K], need not sum to 1, and are distributions on return.
     """
-
-    centre: Floats
-    strength: Floats
-
-    @classmethod
-    def even(cls, centre: Floats, ridge: float) -> Pull:
-        """Return a pull that is equally strong in all directions."""
-        return cls(centre, ridge * np.eye(centre.size))
-
-    def validate(self, whose: str) -> None:
-        """Raise `InvariantError` where this is no pull; for numbers that come from a file."""
-        check_bounded(f"the centre of {whose}", self.centre)
-        check_bounded(f"the pull on {whose}", self.strength)
-        tolerance = 1e-9 * float(np.abs(self.strength).max())
-        if np.abs(self.strength - self.strength.T).max() > tolerance:
-            raise InvariantError(f"the pull on {whose} is not symmetric")
-        if np.linalg.eigvalsh(self.strength)[0] < -tolerance * self.centre.size:
-            raise InvariantError(f"the pull on {whose} pushes rows away")
+    size = points.size
+    first, span = points[0], points[size - 1] - points[0]
+    steepest, parts = _STEEPEST * span / np.diff(points).min(), np.empty(size)
+    for n in range(means.size):
+        wanted = (means[n] - first) / span
+        if wanted <= _NEAR or wanted >= 1.0 - _NEAR:
+            out[n] = 0.0
+            out[n, 0 if wanted <= _NEAR else size - 1] = 1.0
+            continue
+        low, high, slope = -steepest, steepest, 0.0
+        for _ in range(_TILTS):
+            total, mean, square = 0.0, 0.0, 0.0
+            for k in range(size):
+                place = (points[k] - first) / span
+                # From the end that the tilt lifts, so that nothing overflows.
+                parts[k] = max(out[n, k], _LEAST) * exp(slope * (place - (1.0 if slope > 0.0 else 0.0)))
+                total += parts[k]
+                mean += parts[k] * place
+                square += parts[k] * place * place
+            mean /= total
+            missing = wanted - mean
+            if abs(missing) <= _NEAR:
+                break
+            if missing > 0.0:
+                low = slope
+            else:
+                high = slope
+            spread = square / total - mean * mean
+            step = missing / spread if spread > 0.0 else 0.0
+            slope = slope + step if low < slope + step < high and step != 0.0 else 0.5 * (low + high)
+        for k in range(size):
+            out[n, k] = parts[k] / total

@@ -8,7 +8,6 @@ begin at random are averaged.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,8 +15,8 @@ import numpy as np
 from kolmogorov._support.progress import says_stop
 from kolmogorov._support.seeds import generator
 from kolmogorov._support.threads import Threads, one_blas_thread
-from kolmogorov._support.typing import Floats
 from kolmogorov.data.observations import Observations
+from kolmogorov.descent.completion import Many
 from kolmogorov.descent.engine import Engine, Run, Search, Sweep
 from kolmogorov.descent.fitted import Factors
 from kolmogorov.descent.problem import ONLY_YES_RIDGES, Problem
@@ -31,20 +30,6 @@ _STREAM = 7
 _LEAST_NOISE = 1e-6
 
 
-@dataclass(frozen=True, eq=False)
-class AveragedDescents:
-    """What some descents say on average.
-
-    An entry that was not observed weighed `unobserved`, as a no; `answer_variance`, float64[n_users], is that of what
-    was and was not observed around what they say.
-    """
-
-    factors: Factors
-    training: Observations
-    unobserved: float
-    answer_variance: Floats
-
-
 def averaged_descents(
     table: Observations,
     unobserved: float,
@@ -54,16 +39,14 @@ def averaged_descents(
     keep_interrupted: bool,
     n_descents: int = 8,
     n_events: int = 48,
-) -> tuple[AveragedDescents, bool]:
+) -> tuple[Many, bool]:
     """Descend some times from random users, and put the ends side by side; tell whether Ctrl-C ended it.
 
     After Ctrl-C, or where `on_sweep` returns True, the descents that are done are taken, where there are any. Their
     number and that of events are by judgement.
     """
-    starts = generator(seed, _STREAM).integers(2**62, size=n_descents).tolist()
-    size = min(n_events, table.n_users, table.n_items)
+    size, ends = min(n_events, table.n_users, table.n_items), list[Run]()
     users, items = resolve("simplex", "pairwise"), resolve("ridge", "cholesky")
-    ends: list[Run] = []
     stopping = interrupted = False
 
     def told(sweep: Sweep) -> bool:
@@ -72,7 +55,7 @@ def averaged_descents(
         return False
 
     try:
-        for number, start in enumerate(starts):
+        for number, start in enumerate(generator(seed, _STREAM).integers(2**62, size=n_descents).tolist()):
             problem = Problem(users, items, *ONLY_YES_RIDGES[number % len(ONLY_YES_RIDGES)], unobserved=unobserved)
             search = Search(size, start, max_iter=_SWEEPS, tol=0.0, on_sweep=told)
             with one_blas_thread(), Threads(n_jobs) as dealer:
@@ -84,6 +67,5 @@ def averaged_descents(
             raise
         interrupted = True
     theta, psi = (np.array([getattr(run.state, side) for run in ends]) for side in ("theta", "psi"))
-    variance = float(np.mean([run.history[-1].rmse ** 2 for run in ends]))
-    spread = np.full(table.n_users, max(variance, _LEAST_NOISE))
-    return AveragedDescents(Factors(theta, psi), table, unobserved, spread), interrupted
+    variance = max(float(np.mean([run.history[-1].rmse ** 2 for run in ends])), _LEAST_NOISE)
+    return Many(Factors(theta, psi), table, np.full(table.n_users, variance), unobserved), interrupted

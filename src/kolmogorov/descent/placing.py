@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,16 +25,15 @@ from kolmogorov._support.threads import Threads, one_blas_thread
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data import Observations, Vocabulary
 from kolmogorov.data.attributes import Newcomers
+from kolmogorov.data.attributes import Side as OneSide
 from kolmogorov.data.changes import Change, with_ids
 from kolmogorov.data.view import View
+from kolmogorov.descent.completion import Many
 from kolmogorov.descent.engine import solved_rows
 from kolmogorov.descent.fitted import Fitted, Pull
-from kolmogorov.descent.problem import ITEM_SIDE, USER_SIDE, Partners, Problem
+from kolmogorov.descent.problem import Partners, Problem
 from kolmogorov.errors import DataError, ParameterError
 from kolmogorov.solvers import RowSolver
-
-if TYPE_CHECKING:
-    from kolmogorov.draws.posterior import Posterior
 
 Side = Literal["auto", "users", "items"]
 #: How often items are moved and then users, after users were moved first: new ones may know each other. By judgement.
@@ -42,15 +41,14 @@ _ROUNDS = 2
 
 
 def solved(
+    solver: RowSolver,
     view: View,
     factors: Floats,
     anchor: Floats,
     strength: Floats,
-    start: Floats,
-    solver: RowSolver,
-    side: int,
-    unobserved: float,
-    n_jobs: int | None,
+    start: Floats | None = None,
+    unobserved: float = 0.0,
+    n_jobs: int | None = None,
     before: View | None = None,
 ) -> Floats:
     """Solve every row of `view`, whose partners have `factors`, with a pull to its anchor; float64[n, D].
@@ -58,7 +56,8 @@ def solved(
     With `before`, anchors of rows that have entries there are where these put them.
     """
     partners, nothing = Partners.of(factors, view, unobserved), np.zeros(anchor.shape[1])
-    seeds = row_seeds(0, 0, side, np.zeros(len(anchor), dtype=np.int64))
+    # Where a row stands among others must not matter.
+    seeds = row_seeds(0, 0, int(solver.family != "simplex"), np.zeros(len(anchor), dtype=np.int64))
 
     def equations(first: int, last: int) -> tuple[Floats, Floats]:
         own = anchor[first:last]
@@ -72,75 +71,64 @@ def solved(
         moment += pull
         return gram, moment
 
+    start = solver.nearest(anchor) if start is None else start
     with one_blas_thread(), Threads(n_jobs) as dealer:
         return solved_rows(solver, equations, start, seeds, dealer, view.indptr)[0]
-
-
-def placed(
-    view: View, factors: Floats, pull: Pull, solver: RowSolver, side: int, unobserved: float, n_jobs: int | None
-) -> Floats:
-    """Return where the rows of `view` are, new as they are."""
-    anchor = np.tile(pull.centre, (view.indptr.size - 1, 1))
-    return solved(view, factors, anchor, pull.strength, solver.nearest(anchor), solver, side, unobserved, n_jobs)
 
 
 # --- new rows by their entries ----------------------------------------------------------------------------------------
 
 
-def new_users(fitted: Fitted, view: View, solver: RowSolver, unobserved: float, n_jobs: int | None) -> Floats:
-    """Return theta for the rows of `view`, whose partners are the model's items; without entries, the population's."""
-    theta = placed(view, fitted.psi.astype(np.float64), fitted.user_pull, solver, USER_SIDE, unobserved, n_jobs)
-    theta[view.counts == 0] = fitted.population
-    return theta
+def new_rows(
+    fitted: Fitted, side: OneSide, view: View, problem: Problem, unobserved: float, n_jobs: int | None
+) -> NDArray[Any]:
+    """Return theta or psi for the rows of `view`, whose partners the model has; nobody's theta is the population's."""
+    pull, solver, factors = fitted.user_pull, problem.user_solver, fitted.psi.astype(np.float64)
+    if side == "items":
+        pull, solver, factors = fitted.item_pull, problem.item_solver, fitted.theta
+    anchor = np.tile(pull.centre, (view.counts.size, 1))
+    found = solved(solver, view, factors, anchor, pull.strength, None, unobserved, n_jobs)
+    if side == "items":
+        return found.astype(fitted.psi.dtype)
+    found[view.counts == 0] = fitted.population
+    return found
 
 
-def new_items(fitted: Fitted, view: View, solver: RowSolver, unobserved: float, n_jobs: int | None) -> NDArray[Any]:
-    """Return psi for the rows of `view`, whose partners are the model's users."""
-    psi = placed(view, fitted.theta, fitted.item_pull, solver, ITEM_SIDE, unobserved, n_jobs)
-    return psi.astype(fitted.psi.dtype)
-
-
-def side_of(fitted: Fitted, observations: Observations, side: Side) -> Literal["users", "items"]:
+def side_of(fitted: Fitted, observations: Observations, side: Side) -> OneSide:
     """Settle which side is new: the one whose partners the model knows without exception."""
-    if side in ("users", "items"):
-        return side
-    if side != "auto":
+    if side not in ("auto", "users", "items"):
         raise ParameterError(f"'side' must be 'auto', 'users' or 'items', got {side!r}.")
-    items, users = (_strangers(fitted, observations, new) for new in ("users", "items"))
-    if not items:
-        return "users"
-    if not users:
-        return "items"
-    raise DataError(
-        "Fold-in needs the other side to be known: for new users every item, for new items every user. Here "
-        f"item {items[0]!r} and user {users[0]!r} are unknown to the model."
-    )
+    if side != "auto":
+        return side
+    items, users = (_partners(fitted, observations, new)[1] for new in ("users", "items"))
+    if items and users:
+        raise DataError(
+            "Fold-in needs the other side to be known: for new users every item, for new items every user. Here "
+            f"item {items[0]!r} and user {users[0]!r} are unknown to the model."
+        )
+    return "items" if items else "users"
 
 
-def view_of(fitted: Fitted, observations: Observations, side: Literal["users", "items"]) -> View:
+def view_of(fitted: Fitted, observations: Observations, side: OneSide) -> View:
     """Return the observations by new rows, with partners numbered as the model numbers them."""
-    if strangers := _strangers(fitted, observations, side):
+    rows, strangers = _partners(fitted, observations, side)
+    if strangers:
         partner = "item" if side == "users" else "user"
         raise DataError(
             f"{len(strangers)} {partner}(s) are unknown to the model, the first is {strangers[0]!r}. Fold in new "
             f"{side} only with {partner}s that it knows."
         )
     view = observations.rows if side == "users" else observations.columns
-    known, theirs = _partners(fitted, observations, side)
-    return View(view.indptr, known.translate(theirs)[view.indices].astype(np.int32), view.values, view.weights)
+    return View(view.indptr, rows[view.indices].astype(np.int32), view.values, view.weights)
 
 
-def _partners(fitted: Fitted, observations: Observations, side: str) -> tuple[Vocabulary, Vocabulary]:
-    """Return the partners of a side, as the model and as the observations know them."""
-    return (fitted.items, observations.items) if side == "users" else (fitted.users, observations.users)
-
-
-def _strangers(fitted: Fitted, observations: Observations, side: str) -> list[Any]:
-    """Return the partners of a side that occur in the observations and that the model does not have."""
-    known, theirs = _partners(fitted, observations, side)
-    seen = observations.seen_items if side == "users" else observations.rows.counts > 0
-    missing: list[Any] = theirs.ids[(known.translate(theirs) < 0) & seen].tolist()
-    return missing
+def _partners(fitted: Fitted, observations: Observations, side: str) -> tuple[Rows, list[str]]:
+    """Return the model's rows of the partners of a side, and those that occur and that it does not have."""
+    known, theirs, seen = fitted.items, observations.items, observations.seen_items
+    if side == "items":
+        known, theirs, seen = fitted.users, observations.users, observations.rows.counts > 0
+    rows = known.translate(theirs)
+    return rows, theirs.ids[(rows < 0) & seen].tolist()
 
 
 # --- a model over another table ---------------------------------------------------------------------------------------
@@ -160,8 +148,8 @@ def over(fitted: Fitted, table: Observations, users: Rows, items: Rows) -> Fitte
         psi=fitted.psi[np.maximum(items, 0)],
         noise=noise,
         training=table.over(),
-        user_attributes=None if of_users is None else of_users.moved(users, table.rows.counts > 0),
-        item_attributes=None if of_items is None else of_items.moved(items, table.seen_items),
+        user_attributes=of_users and of_users.moved(users, table.rows.counts > 0),
+        item_attributes=of_items and of_items.moved(items, table.seen_items),
     )
 
 
@@ -172,26 +160,23 @@ def moved(fitted: Fitted, change: Change, problem: Problem, unobserved: float, n
     psi[change.items < 0] = problem.item_solver.nearest(fitted.item_pull.centre)
 
     def mover(
-        view: View, before: View, were: Floats, known: NDArray[np.bool_], pull: Pull, solver: RowSolver, side: int
+        side: OneSide, touched: Rows, known: NDArray[np.bool_], were: Floats, pull: Pull, solver: RowSolver
     ) -> Callable[[Floats], Floats]:
-        """Return a function from the partners of some rows to where these are now."""
-        anchor = np.where(known[:, None], were, pull.centre)
-        given = (anchor, pull.strength, solver.nearest(anchor), solver, side, unobserved, n_jobs, before)
-        return lambda factors: solved(view, factors, *given)
+        """Return a function from the partners of touched rows to where these are now."""
+        now = (after.rows if side == "users" else after.columns).picked(touched)
+        before = change.entries_before(side, touched)
+        anchor = np.where(known[touched, None], were[touched], pull.centre)
+        given = (anchor, pull.strength, None, unobserved, n_jobs, before)
+        return lambda factors: solved(solver, now, factors, *given)
 
     users, items = change.touched_users, change.touched_items
-    before = change.entries_before("users", users)
-    known = np.append(fitted.user_known, False)[change.users[users]]
-    given = theta[users], known, fitted.user_pull, problem.user_solver, USER_SIDE
-    moved_users = mover(after.rows.picked(users), before, *given)
-    before = change.entries_before("items", items)
-    known = np.append(fitted.item_known, False)[change.items[items]]
-    given = psi[items], known, fitted.item_pull, problem.item_solver, ITEM_SIDE
-    moved_items = mover(after.columns.picked(items), before, *given)
-    theta[users] = moved_users(psi)
+    known = np.append(fitted.user_known, False)[change.users], np.append(fitted.item_known, False)[change.items]
+    move_users = mover("users", users, known[0], theta, fitted.user_pull, problem.user_solver)
+    move_items = mover("items", items, known[1], psi, fitted.item_pull, problem.item_solver)
+    theta[users] = move_users(psi)
     for _ in range(_ROUNDS):
-        psi[items] = moved_items(theta)
-        theta[users] = moved_users(psi)
+        psi[items] = move_items(theta)
+        theta[users] = move_users(psi)
     psi = psi.astype(fitted.psi.dtype)
     return replace(found, theta=theta, psi=psi, n_changed=fitted.n_changed + change.n_entries).checked()
 
@@ -199,15 +184,16 @@ def moved(fitted: Fitted, change: Change, problem: Problem, unobserved: float, n
 # --- rows that attributes place ---------------------------------------------------------------------------------------
 
 
-def with_placed(fitted: Fitted, drawn: Posterior, problem: Problem) -> Fitted:
+def with_placed(fitted: Fitted, many: Many, problem: Problem) -> Fitted:
     """Return one model that also has the users and items that attributes place in the draws it was learned from."""
-    sides = {USER_SIDE: drawn.user_attributes, ITEM_SIDE: drawn.item_attributes}
+    sides = {"users": many.user_attributes, "items": many.item_attributes}
     if not any(side is not None and side.rows.size for side in sides.values()):
         return fitted
-    found = over(fitted, drawn.training, fitted.users.translate(drawn.users), fitted.items.translate(drawn.items))
-    for number, side in sides.items():
+    known = many.training
+    found = over(fitted, known, fitted.users.translate(known.users), fitted.items.translate(known.items))
+    for name, side in sides.items():
         if side is not None:
-            found = _with_rows(found, number, side.rows, side.values[side.rows], problem)
+            found = _with_rows(found, name, side.rows, side.values[side.rows], problem)
     return found.checked()
 
 
@@ -216,38 +202,32 @@ def introduced(fitted: Fitted, users: Newcomers | None, items: Newcomers | None,
 
     Ids that were observed stay where they are.
     """
-    nobody = Vocabulary(fitted.users.ids[:0])
-    found = over(fitted, *with_ids(fitted.training, *(nobody if new is None else new.ids for new in (users, items))))
-    if users is not None:
-        rows = found.users.translate(users.ids)
-        fresh = ~found.user_seen[rows]
-        found = _with_rows(found, USER_SIDE, rows[fresh], users.values[fresh], problem)
-    if items is not None:
-        rows = found.items.translate(items.ids)
-        fresh = ~found.item_seen[rows]
-        found = _with_rows(found, ITEM_SIDE, rows[fresh], items.values[fresh], problem)
+    sides, nobody = {"users": users, "items": items}, Vocabulary(())
+    found = over(fitted, *with_ids(fitted.training, *(new.ids if new else nobody for new in sides.values())))
+    for name, new in sides.items():
+        if new is not None:
+            rows = getattr(found, name).translate(new.ids)
+            fresh = ~(found.user_seen if name == "users" else found.item_seen)[rows]
+            found = _with_rows(found, name, rows[fresh], new.values[fresh], problem)
     return found.checked()
 
 
-def _with_rows(fitted: Fitted, side: int, rows: Rows, values: NDArray[Any], problem: Problem) -> Fitted:
+def _with_rows(fitted: Fitted, name: str, rows: Rows, values: NDArray[Any], problem: Problem) -> Fitted:
     """Return a model in which rows of a side are as near as they can be to where their attributes say."""
-    attributes = fitted.user_attributes if side == USER_SIDE else fitted.item_attributes
+    attributes = fitted.user_attributes if name == "users" else fitted.item_attributes
     if attributes is None:
         return fitted
     # Rounded as draws hold them, so that whoever is placed by either is placed by the same numbers.
     values = values.astype(np.float32).astype(np.float64)
-    said = attributes.said(values)
-    solver = problem.user_solver if side == USER_SIDE else problem.item_solver
-    start = np.full_like(said, 1.0 / fitted.n_events) if side == USER_SIDE else solver.nearest(np.clip(said, 0.0, 1.0))
+    said, attributes = attributes.said(values), attributes.with_rows(rows, values)
     nothing = View(np.zeros(rows.size + 1, dtype=np.int64), np.empty(0, dtype=np.int32), np.empty(0), np.empty(0))
-    found = solved(nothing, said[:0], said, attributes.gram, start, solver, side, 0.0, None)
-    attributes = attributes.with_rows(rows, values)
-    if side == ITEM_SIDE:
-        psi = fitted.psi.copy()
-        psi[rows] = found
+    if name == "items":
+        start, psi = problem.item_solver.nearest(np.clip(said, 0.0, 1.0)), fitted.psi.copy()
+        psi[rows] = solved(problem.item_solver, nothing, said[:0], said, attributes.gram, start)
         return replace(fitted, psi=psi, item_attributes=attributes)
-    theta, noise = fitted.theta.copy(), fitted.noise.copy()
-    theta[rows], noise[rows] = found, fitted.noise[fitted.user_seen].mean()
+    start, theta, noise = np.full_like(said, 1.0 / fitted.n_events), fitted.theta.copy(), fitted.noise.copy()
+    theta[rows] = solved(problem.user_solver, nothing, said[:0], said, attributes.gram, start)
+    noise[rows] = fitted.noise[fitted.user_seen].mean()
     return replace(fitted, theta=theta, noise=noise, user_attributes=attributes)
 
 
@@ -258,50 +238,37 @@ def _with_rows(fitted: Fitted, side: int, rows: Rows, values: NDArray[Any], prob
 _ROWS = 400
 #: Strengths that are tried: equal in all directions, in ratings; and the more where rows differ less, as shares of the
 #: inverse of their covariance.
-_EVEN = np.geomspace(0.03, 100.0, 8)
-_SHAPED = np.geomspace(0.001, 1.0, 13)
-#: The least variance of rows in any direction, as a share of the usual one.
-_LEAST = 1e-2
-#: Rows that differ by less are the same but for rounding, and their spread says nothing.
-_NO_SPREAD = 1e-12
+_EVEN, _SHAPED = np.geomspace(0.03, 100.0, 8), np.geomspace(0.001, 1.0, 13)
+#: The least variance of rows in any direction, as a share of the usual one. Rows that differ by less than the other are
+#: the same but for rounding, and their spread says nothing.
+_LEAST, _NO_SPREAD = 1e-2, 1e-12
 
 
-class LearnedRows(NamedTuple):
-    """Rows of one side as they were learned, their observations, and the partners that they were learned with.
+def best_pull(
+    solver: RowSolver, view: View, rows: Floats, factors: Floats, weights: Floats, unobserved: float, n_jobs: int | None
+) -> Pull:
+    """Return the pull under which some rows, placed again from their observations, predict most as they did.
 
-    Differences of predictions count by the partners' weights; `number` is `USER_SIDE` or `ITEM_SIDE`.
+    `factors` are those of the partners that rows were learned with, by whose `weights` differences count.
     """
-
-    rows: Floats
-    view: View
-    factors: Floats
-    weights: Floats
-    solver: RowSolver
-    number: int
-
-
-def best_pull(side: LearnedRows, unobserved: float, n_jobs: int | None, most_rows: int = _ROWS) -> Pull:
-    """Return the pull under which some rows, placed again from their observations, predict most as they did."""
-    seen = np.flatnonzero(side.view.counts > 0)
-    centre = side.rows[seen].mean(axis=0)
-    chosen = np.unique(seen[np.linspace(0, seen.size - 1, min(seen.size, most_rows)).round().astype(np.int64)])
-    view, rows = side.view.picked(chosen), side.rows[chosen]
-    gram = (side.factors * side.weights[:, None]).T @ side.factors
+    seen = np.flatnonzero(view.counts > 0)
+    centre = rows[seen].mean(axis=0)
+    chosen = np.unique(seen[np.linspace(0, seen.size - 1, min(seen.size, _ROWS)).round().astype(np.int64)])
+    some, gram = view.picked(chosen), (factors * weights[:, None]).T @ factors
+    anchor = np.tile(centre, (chosen.size, 1))
 
     def distance(pull: Pull) -> float:
-        away = placed(view, side.factors, pull, side.solver, side.number, unobserved, n_jobs) - rows
+        away = solved(solver, some, factors, anchor, pull.strength, None, unobserved, n_jobs) - rows[chosen]
         return float(((away @ gram) * away).sum())
 
-    return min(_pulls(centre, side.rows[seen]), key=distance)
+    return min(_pulls(centre, rows[seen]), key=distance)
 
 
 def _pulls(centre: Floats, rows: Floats) -> Iterator[Pull]:
     """Yield those that are tried."""
+    yield from (Pull.even(centre, ridge) for ridge in _EVEN)
     covariance = np.cov(rows.T, bias=True).reshape(centre.size, centre.size)
     usual = float(np.trace(covariance)) / centre.size
-    for ridge in _EVEN:
-        yield Pull.even(centre, ridge)
     if usual > _NO_SPREAD:
         inverse = np.linalg.inv(covariance + _LEAST * usual * np.eye(centre.size))
-        for share in _SHAPED:
-            yield Pull(centre, share * (inverse + inverse.T) / 2.0)
+        yield from (Pull(centre, share * (inverse + inverse.T) / 2.0) for share in _SHAPED)

@@ -68,23 +68,6 @@ def usual_weight(n_entries: int, n_cells: int) -> float:
     return min(1.0, UNOBSERVED_MASS * n_entries / max(n_cells - n_entries, 1))
 
 
-@dataclass(frozen=True, eq=False)
-class UserTotals:
-    """Sums over users: of their rows' values, of squared distances from the centre, of thetas of those observed."""
-
-    value: float
-    distance: float
-    total: Floats
-
-    @classmethod
-    def of(cls, theta: Floats, values: Floats, centre: Floats, seen: NDArray[np.bool_]) -> UserTotals:
-        """Sum up users by their new thetas and the values of their rows."""
-        return cls(float(values.sum()), float(((theta - centre) ** 2).sum()), theta[seen].sum(axis=0))
-
-    def __add__(self, other: UserTotals) -> UserTotals:
-        return UserTotals(self.value + other.value, self.distance + other.distance, self.total + other.total)
-
-
 # --- the normal equations ---------------------------------------------------------------------------------------------
 
 #: Events that a word of bits holds.
@@ -93,14 +76,16 @@ _WORD = 64
 
 @dataclass(frozen=True, eq=False)
 class Partners:
-    """The other side's factors, whose products the normal equations sum; float64[n_partners, D]."""
+    """The other side's factors, whose products the normal equations sum; float64[n_partners, D].
+
+    `bits` are the factors as words, where they are bits: sums of those that all weigh one are counts, which is quicker.
+    `unobserved` is what an entry that was not observed weighs, as a no, and `total` then the products of all partners'
+    factors, summed.
+    """
 
     factors: Floats
-    #: The factors as bits, a word each, where they are: sums of those that all weigh one are counts, which is quicker.
     bits: NDArray[np.uint64] | None
-    #: What an entry that was not observed weighs, as a no.
     unobserved: float = 0.0
-    #: float64[D, D], the products of all partners' factors, summed, where the unobserved counts.
     total: Floats | None = None
 
     @classmethod
@@ -117,15 +102,14 @@ class Partners:
         memory = np.empty(n * (size + 1) * size) if memory is None else memory
         gram = memory[: n * size * size].reshape(n, size, size)
         moment = memory[n * size * size :].reshape(n, size)
-        table = (view.indptr, view.indices, view.values)
-        rest = (first, last, ridge, centre, gram, moment)
+        table, rest = (view.indptr, view.indices, view.values), (first, last, ridge, centre, gram, moment)
         if self.bits is not None and not view.weights.size:
             binary_normal_equations(*table, self.bits, *rest)
         else:
             normal_equations(*table, view.weights, self.factors, *rest)
         if self.total is not None and view.weights.size:
-            plain = View(*table, np.empty(0))
-            counted, _ = Partners(self.factors, self.bits).equations(plain, first, last, 0.0, np.zeros(size))
+            plain = Partners(self.factors, self.bits)
+            counted, _ = plain.equations(View(*table, np.empty(0)), first, last, 0.0, np.zeros(size))
             gram += self.unobserved * self.total
             gram -= self.unobserved * counted
         elif self.total is not None:

@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 from kolmogorov._support.seeds import row_seeds
 from kolmogorov._support.threads import Threads, one_blas_thread
 from kolmogorov._support.typing import Floats, Rows, Seeds
-from kolmogorov.data.attributes import Attributes, Newcomers, TableAttributes
+from kolmogorov.data.attributes import Attributes, Newcomers, Side, TableAttributes
 from kolmogorov.data.changes import with_ids
 from kolmogorov.data.view import View
 from kolmogorov.data.vocabulary import Vocabulary
-from kolmogorov.descent.attributes import Attributed, Side, carried, moved_rows
+from kolmogorov.descent.attributes import Attributed, carried, moved_rows
 from kolmogorov.descent.problem import ITEM_SIDE, USER_SIDE
 from kolmogorov.draws.likelihood import Draw
 from kolmogorov.draws.plan import nearest, on_grid

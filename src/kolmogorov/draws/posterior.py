@@ -21,6 +21,7 @@ from kolmogorov._support.validation import (
 )
 from kolmogorov.data import Observations
 from kolmogorov.descent.attributes import Attributed, with_centres
+from kolmogorov.descent.completion import Many
 from kolmogorov.descent.files import TRAINING, Arrays, Parts, Schema, count, restored_training
 from kolmogorov.descent.fitted import Factors, Trained, overlap
 from kolmogorov.draws.gibbs import chance_of_yes
@@ -215,6 +216,11 @@ class Posterior(Trained):
         items = rng.choice(np.flatnonzero(self.item_seen), _PAIRS)
         spread = float((self.moments(users, items)[1] ** 2).mean())
         return self.noise.astype(np.float64).mean(axis=0) + spread
+
+    def many(self) -> Many:
+        """Return what one model is learned from."""
+        given = (self.factors, self.training, self.answer_variance, self.unobserved, self.n_chains)
+        return Many(*given, self.user_attributes, self.item_attributes)
 
     # --- intervals: between which numbers a probability, or a new answer, lies --------------------------------------
 

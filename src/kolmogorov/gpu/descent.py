@@ -20,7 +20,7 @@ from kolmogorov._support.typing import Floats
 from kolmogorov.data.observations import Observations
 from kolmogorov.data.view import View
 from kolmogorov.descent.engine import Engine, HalfStep, State
-from kolmogorov.descent.problem import Problem, UserTotals, packed_bits
+from kolmogorov.descent.problem import Problem, packed_bits
 from kolmogorov.errors import ExecutionError, ParameterError
 from kolmogorov.gpu.cuda import Cuda
 
@@ -194,7 +194,7 @@ class GpuEngine(Engine):
         rows = np.zeros((len(state.theta), row_length(size)), dtype=np.float32)
         rows[:, :size] = state.theta
         theta, psi = self._cupy.asarray(rows), self._cupy.asarray(packed_bits(state.psi))
-        return GpuState(theta, psi, state.centre, self._totals(theta, 0.0, state.centre).total)
+        return GpuState(theta, psi, state.centre, self._totals(theta, 0.0, state.centre)[2:])
 
     def collect(self, state: GpuState) -> State:
         """Return a state whose arrays are on the host."""
@@ -207,8 +207,8 @@ class GpuEngine(Engine):
     def _theta_total(self, state: GpuState) -> Floats:
         return state.total
 
-    def _totals(self, theta: Any, value: float, centre: Floats) -> UserTotals:
-        """Sum up users, given the sum of the values of their rows; those who do not count are at the centre."""
+    def _totals(self, theta: Any, value: float, centre: Floats) -> Floats:
+        """Return `user_totals`, given the sum of the values of rows; users who do not count are at the centre."""
         (n_users, length), total, squares = theta.shape, 0.0, 0.0
         for first in range(0, n_users, _CHUNK):
             rows = theta[first : first + _CHUNK].astype(np.float64)
@@ -220,7 +220,7 @@ class GpuEngine(Engine):
         counted = self._cupy.asnumpy(total)[: centre.size]
         everyone = counted + (n_users - int(self.seen_users.sum())) * centre
         distance = float(squares) - 2.0 * float(centre @ everyone) + n_users * float(centre @ centre)
-        return UserTotals(value, max(distance, 0.0), counted)
+        return np.array([value, max(distance, 0.0), *counted])
 
     def _items(self, state: GpuState, step: HalfStep) -> Any:
         self.table.rows.check_intact()
@@ -232,7 +232,7 @@ class GpuEngine(Engine):
             self._cupy.cuda.get_current_stream().synchronize()
         return psi
 
-    def _users(self, state: GpuState, psi: Any, step: HalfStep) -> tuple[GpuState, UserTotals]:
+    def _users(self, state: GpuState, psi: Any, step: HalfStep) -> tuple[GpuState, Floats]:
         with self._cuda.guarded(_ADVICE):
             kernel, gaps = (
                 RowKernel(self._cuda, step.centre.size, users=True),
@@ -242,7 +242,7 @@ class GpuEngine(Engine):
             theta, values = self._solved(kernel, self.users, psi, state.theta, step, given, gaps)
             self.gap = float(gaps.max())
             totals = self._totals(theta, float(values.sum()), step.centre)
-        return GpuState(theta, psi, step.centre, totals.total), totals
+        return GpuState(theta, psi, step.centre, totals[2:]), totals
 
     def _solved(
         self, kernel: RowKernel, side: GpuSide, partners: Any, now: Any, step: HalfStep, given: Any, *more: Any

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from kolmogorov._support.typing import Floats
-from kolmogorov.data.attributes import Attribute
-from kolmogorov.descent.attributes import Placing, Side
+from kolmogorov.data.attributes import Attribute, Side
+from kolmogorov.descent.attributes import Placing
 from kolmogorov.descent.fitted import Fitted
 
 #: The least difference of chances that an event is described by. By judgement.

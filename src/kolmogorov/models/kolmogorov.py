@@ -36,11 +36,11 @@ from kolmogorov.data.changes import Change
 from kolmogorov.data.observations import Observations, check_trainable, liked
 from kolmogorov.data.view import View
 from kolmogorov.descent import placing
-from kolmogorov.descent.attributes import without_placed
+from kolmogorov.descent.completion import Many
 from kolmogorov.descent.distillation import BITS, MOST_EVENTS, SWEEPS, distilled, gone_on, quick_solver
 from kolmogorov.descent.engine import Search, Sweep
 from kolmogorov.descent.fitted import Fitted, read_only
-from kolmogorov.descent.implicit import AveragedDescents, averaged_descents
+from kolmogorov.descent.implicit import averaged_descents
 from kolmogorov.descent.problem import Problem, usual_weight
 from kolmogorov.draws.plan import likelihood_of
 from kolmogorov.draws.posterior import Posterior
@@ -322,7 +322,7 @@ class KolmogorovModel(EventModel):
         table.rows.check_intact()
         check_trainable(table, only_yes=only_yes)
         seed = base_seed(self.random_state)
-        draws: Posterior | AveragedDescents
+        draws: Posterior | Many
         newcomers: tuple[Newcomers | None, Newcomers | None] = (None, None)
         if only_yes:
             draws, cut = averaged_descents(table, self._weight(table), seed, self.n_jobs, self._on_sweep, True)
@@ -337,7 +337,7 @@ class KolmogorovModel(EventModel):
         return self._said(self._introduced(fitted, *newcomers) if any(newcomers) else fitted)
 
     def _distilled(
-        self, draws: Posterior | AveragedDescents, *, keep_interrupted: bool = True, compared: bool = True
+        self, draws: Posterior | Many, *, keep_interrupted: bool = True, compared: bool = True
     ) -> tuple[Fitted, bool]:
         """Distil draws; return what was learned, and whether Ctrl-C ended it.
 
@@ -348,11 +348,10 @@ class KolmogorovModel(EventModel):
         problem = self._problem(n_events or MOST_EVENTS, quick=True)
         sweeps = SWEEPS if self.psi == "soft" else BITS
         search = replace(self._search(n_events or MOST_EVENTS, sweeps), keep_interrupted=keep_interrupted)
-        own = without_placed(draws) if isinstance(draws, Posterior) else draws
+        many = draws.many() if isinstance(draws, Posterior) else draws
+        own = many.without_placed()
         fitted, interrupted = distilled(own, problem, search, n_events, self.n_jobs, compared=compared)
-        if isinstance(draws, Posterior):
-            fitted = placing.with_placed(fitted, draws, problem)
-        return fitted, interrupted
+        return placing.with_placed(fitted, many, problem), interrupted
 
     def _said(self, fitted: Fitted) -> Self:
         """Take over a model, and say whether its events can be relied on."""
@@ -463,12 +462,12 @@ class KolmogorovModel(EventModel):
         return usual_weight(len(table), table.n_users * table.n_items) if auto else float(self.unobserved)
 
     def _new_thetas(self, view: View) -> Floats:
-        solver = self._problem(self.fitted_.n_events).user_solver
-        return placing.new_users(self.fitted_, view, solver, self.unobserved_, self.n_jobs)
+        problem = self._problem(self.fitted_.n_events)
+        return placing.new_rows(self.fitted_, "users", view, problem, self.unobserved_, self.n_jobs)
 
     def _new_psis(self, view: View) -> NDArray[Any]:
-        solver = self._problem(self.fitted_.n_events).item_solver
-        return placing.new_items(self.fitted_, view, solver, self.unobserved_, self.n_jobs)
+        problem = self._problem(self.fitted_.n_events)
+        return placing.new_rows(self.fitted_, "items", view, problem, self.unobserved_, self.n_jobs)
 
     def _introduced(self, fitted: Fitted, users: Newcomers | None, items: Newcomers | None) -> Fitted:
         return placing.introduced(fitted, users, items, self._problem(fitted.n_events, quick=True))
@@ -481,5 +480,5 @@ class KolmogorovModel(EventModel):
             return found
         seed = seed_for(self, change.after)
         draws = drawn_from(found, change.after, seed, self.n_jobs)
-        found = gone_on(found, draws, self._problem(fitted.n_events, quick=True), seed, self.n_jobs)
+        found = gone_on(found, draws.many(), self._problem(fitted.n_events, quick=True), seed, self.n_jobs)
         return replace(found, n_changed=0)
