@@ -95,7 +95,7 @@ $(VENV)/core.stamp: $(VENV)/pip.stamp pyproject.toml
 	touch $@
 
 $(VENV)/dev.stamp: $(VENV)/pip.stamp pyproject.toml
-	$(PIP) install --editable '.[pandas,polars,excel,sdp,qubo,report,plot,graph,dask]' --group dev
+	$(PIP) install --editable '.[pandas,polars,excel,sdp,qubo,report,plot,dask]' --group dev
 	touch $@
 
 $(VENV)/docs.stamp: $(VENV)/pip.stamp pyproject.toml

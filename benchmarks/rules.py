@@ -27,7 +27,7 @@ from scipy.stats import hypergeom
 from kolmogorov import KolmogorovModel, Observations, associations, datasets
 from kolmogorov.data.observations import liked
 from kolmogorov.interpret import Rules
-from kolmogorov.interpret.counting import CODES, Terms
+from kolmogorov.interpret.rules import Terms
 
 SEEDS = range(5)
 TOP = 100
@@ -114,7 +114,7 @@ def mined(train: Observations, test: Observations, likes: float, length: int, su
         best = rules.sort_values(measure, ascending=False, kind="stable").head(TOP)
         sides = np.array([sorted(one) for one in best["antecedents"]], dtype=np.int64).reshape(-1, length)
         ends = np.array([next(iter(one)) for one in best["consequents"]], dtype=np.int64)
-        counted = Rules.counted(counting, np.full(len(ends), CODES["association"]), sides, ends)
+        counted = Rules.counted(counting, 0, sides, ends)
         words = f"mlxtend, {TOP} by {measure}" + (", two antecedents" if length == 2 else "")
         found[words] = figures_of(counted)
     return found
@@ -211,7 +211,7 @@ def chance() -> None:
 
 def planted() -> None:
     """Count the planted implications that are found."""
-    names = ("stated", "stated and confirmed", "by data alone", "Fisher, Bonferroni")
+    names = ("nested supports", "stated and confirmed", "by data alone", "Fisher, Bonferroni")
     columns = [Column("users", ",.0f"), Column("density", ".0%"), *(Column(name, ".2f") for name in names)]
     columns += [Column("of stated and confirmed, false", ".1%"), Column("of those by data, false", ".1%")]
     title = f"Share of {N_PLANTED} planted implications that is found; {TABLES} tables each, items liked by 50-93%"

@@ -57,13 +57,12 @@ def test_a_model_shows_what_it_learned(model, zoo):
     assert "events" in checked(drawn._repr_html_())
 
 
-def test_relations_rules_order_and_explanations(model, zoo):
+def test_relations_rules_and_explanations(model, zoo):
     relations = model.relations()
     assert "implications" in repr(relations)
     assert str(relations.counts["implication"]) in checked(relations._repr_html_())
     rules = model.rules(zoo)
     assert f"{len(rules):,} rules" in checked(rules._repr_html_())
-    assert f"order of {len(relations.order)} classes" in repr(relations.order)
     why = model.explain("dove", "eggs")
     assert "dove says yes to eggs" in repr(why)
     assert "Rules that lead to it" in checked(why._repr_html_())

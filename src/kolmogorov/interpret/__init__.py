@@ -1,12 +1,13 @@
 """What a fitted model says in words.
 
-`events` names events, `explanation` takes predictions apart, `relations` reads what supports state, `rules` is a list
-of what `mining` confirms by what `counting`, `judging` and `readiness` find in data, `plot` draws events and errors.
+`events` names events, `explanation` takes predictions apart, `attributes` says what attributes have to do with both,
+`plot` draws. `readiness` tests pairs of items in data, `mining` finds what is confirmed, `rules` counts and says it,
+`relations` is what supports state, and which of the rules a model states.
 """
 
 from kolmogorov.interpret.events import Event
 from kolmogorov.interpret.explanation import Contribution, Explanation, ItemContribution, ListExplanation, Reason
-from kolmogorov.interpret.relations import Order, Relations
+from kolmogorov.interpret.relations import Relations
 from kolmogorov.interpret.rules import Rule, Rules
 
 __all__ = [
@@ -15,7 +16,6 @@ __all__ = [
     "Explanation",
     "ItemContribution",
     "ListExplanation",
-    "Order",
     "Reason",
     "Relations",
     "Rule",

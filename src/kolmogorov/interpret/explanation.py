@@ -20,10 +20,9 @@ from kolmogorov.descent.fitted import Fitted
 from kolmogorov.draws.posterior import Posterior
 from kolmogorov.errors import DataError
 from kolmogorov.interpret.attributes import ByAttributes, by_attributes
-from kolmogorov.interpret.counting import FLAGS, check_likes
 from kolmogorov.interpret.events import GREY, MARK, Event, EventItems, colour, shortened
 from kolmogorov.interpret.relations import Relations
-from kolmogorov.interpret.rules import Rule, Rules
+from kolmogorov.interpret.rules import FLAGS, Rule, Rules, check_likes
 from kolmogorov.models.ids import Unknown, id_of, observations_of, pair_rows, rows_of
 from kolmogorov.models.lists import FittedLists
 

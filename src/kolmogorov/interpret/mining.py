@@ -1,4 +1,4 @@
-"""Which rules data confirm: of all pairs of items, or of what a model states about them; and longer ones."""
+"""Which rules data confirm: all pairs of items are tested, and what one more antecedent adds to a rule."""
 
 from __future__ import annotations
 
@@ -9,23 +9,25 @@ from typing import Any
 
 import numpy as np
 
+from kolmogorov._support.threads import Threads
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov._support.validation import NONE, check_parameters, integer
 from kolmogorov.data import Observations
 from kolmogorov.errors import DataError
-from kolmogorov.interpret.counting import CODES, FLAGS, THRESHOLD, Counting, Terms
-from kolmogorov.interpret.judging import LEVEL, MOST_ANTECEDENTS, Looked
-from kolmogorov.interpret.readiness import Bits, Departures
-from kolmogorov.interpret.rules import Rules, joined
+from kolmogorov.interpret.readiness import LEAST_SPREAD, Bits, corrected, p_values, weights
+from kolmogorov.interpret.rules import MOST_ANTECEDENTS, SAYS, THRESHOLD, Counting, Rules, Terms, joined
 
-#: Tells of pairs of items which kind of rule they make (by number, -1 for none), and whether it leads from the second
-#: to the first; and tells whether several antecedents lead to a consequent.
-Relation = Callable[[Rows, Rows], tuple[Rows, Bits]]
-Stated = Callable[[Rows, Rows], Bits]
-#: A rule holds at least this often.
-LEAST_CONFIDENCE = 0.5
-#: All pairs are looked at in single precision, and what is found is counted again: p-values may differ by so much.
-_ROUNDING = 1.1
+#: How much oftener than for everybody a model has rules: code, antecedents and consequents → float64[n].
+Lift = Callable[[Rows, Rows, Rows], Floats]
+#: Data confirm a rule if its p-value, corrected, is at most this; and it holds at least so often.
+LEVEL, LEAST_CONFIDENCE = 0.05, 0.5
+#: Pairs held at once when all are tested, some dozens of megabytes. By judgement.
+_BLOCK = 1 << 22
+#: What one smaller table counts for when they are dealt to threads: a share has few. By judgement.
+_GROUP = 1 << 15
+_IMPLICATION, _EXCLUSION, _COVERAGE = range(len(SAYS))
+# Probabilities come from sums.
+_ROUNDING = 1e-9
 
 
 def least_cases(n_users: int) -> int:
@@ -43,8 +45,8 @@ def associations(observations: Observations, likes: float | None = None, *, max_
     """Return rules from yes to yes by data alone: all pairs of items are tested, and no model is asked.
 
     A pair is listed if its items go together more often than its users' general readiness to say yes explains, with
-    p-values corrected for all pairs, in the direction in which the rule holds more often. `model.rules()` lists what
-    a model states and the data confirm.
+    p-values corrected for all pairs, in the direction in which it raises the base rate most surely. `model.rules()`
+    lists what a model states and the data confirm.
 
     Parameters
     ----------
@@ -68,16 +70,10 @@ def associations(observations: Observations, likes: float | None = None, *, max_
             f"associations takes Observations, got {type(observations).__name__}. Make them with read_ratings."
         )
     counting = Terms.of(observations, likes).counting(observations)
-    return confirmed(counting, np.ones(len(observations.items), dtype=bool), max_antecedents=max_antecedents)
+    return confirmed(counting, np.ones(len(observations.items), dtype=bool), max_antecedents)
 
 
-def confirmed(
-    counting: Counting,
-    considered: Bits,
-    relation: Relation | None = None,
-    stated: Stated | None = None,
-    max_antecedents: int = 1,
-) -> Rules:
+def confirmed(counting: Counting, considered: Bits, max_antecedents: int = 1, lift: Lift | None = None) -> Rules:
     """Return the rules that data confirm, strongest first.
 
     Parameters
@@ -85,112 +81,155 @@ def confirmed(
     counting : Counting
     considered : bool[n_items]
         The items that rules may be about.
-    relation, stated : callable, optional
-        What a model states of pairs of items, and of several antecedents. Without them everything is looked at.
     max_antecedents : int
+    lift : callable, optional
+        What a model states. Without it rules are from yes to yes, and no model is asked.
     """
-    one, other, n_judged = _pairs(counting, considered, relation)
-    ahead = (one.kind == "implication") | (one.confidence >= other.confidence)
-    rules, n_longer = joined([one[ahead], other[~ahead]]), 0
+    together, apart, n_judged = _pairs(counting, considered)
+    both_ways = _said(counting, *together, (_IMPLICATION,), lift)
+    parts, n_longer = [_surest(counting, both_ways)], 0
+    if lift is not None:
+        parts.append(_surest(counting, _said(counting, *apart, (_EXCLUSION, _COVERAGE), lift)))
     if max_antecedents > 1:
         # Of two items that go together either may follow where something else is said yes to as well.
-        together = FLAGS[one.code].all(axis=1)
-        shorter = joined([one[together], other[together]])
-        longer, n_longer = _longer(counting, shorter, considered, stated, max_antecedents)
-        rules = joined([rules, longer])
-    good = (rules.support >= least_cases(counting.n_users)) & (rules.confidence >= LEAST_CONFIDENCE)
-    return replace(rules[good & (rules.lift > 1.0)].strongest(), n_judged=n_judged, n_longer=n_longer)
+        longer, n_longer = _longer(counting, joined(both_ways), considered, max_antecedents, lift)
+        parts.append(longer[_listed(counting, longer)])
+    return replace(joined(parts).strongest(), n_judged=n_judged, n_longer=n_longer)
 
 
-def _pairs(counting: Counting, considered: Bits, relation: Relation | None) -> tuple[Rules, Rules, int]:
-    """Return the pairs that are confirmed as rules one way round and the other, and how many were looked at.
+def _pairs(counting: Counting, considered: Bits) -> tuple[tuple[Rows, Floats], tuple[Rows, Floats], int]:
+    """Return the pairs of items that go together, and those that go apart, with p-values; and how many were tested.
 
-    Pairs that go together and pairs that go apart are two families of tests. Each is corrected for all pairs, also for
-    those of which a model states nothing: it has learned from the same data, and states what chance made of them.
+    They are two families of tests. Each is corrected for all pairs, also for those of which a model states nothing: it
+    has learned from the same data, and states what chance made of them.
     """
-    looked = {True: Looked(), False: Looked()}
-    waiting: list[Any] = [np.empty((5, 0))]
-    for left, right, found in counting.readiness.departures():
-        left, right = counting.item_of[left], counting.item_of[right]
-        known = (left >= 0) & (right >= 0)
-        known[known] = considered[left[known]] & considered[right[known]]
-        left, right, found = left[known], right[known], Departures(*(values[known] for values in found))
-        code, turned = np.full(len(left), CODES["association"]), np.zeros(len(left), dtype=bool)
-        if relation is not None:
-            code, turned = relation(left, right)
-        sides = np.where(turned, right, left), np.where(turned, left, right)
-        for together, family in looked.items():
-            p = found.p_values(together)
-            family.add(p, found.weights)
-            low = (p <= LEVEL) & (code >= 0) & ((FLAGS[code, 0] == FLAGS[code, 1]) == together)
-            waiting.append(np.stack([*sides, code, p, found.weights])[:, low])
-
-    def adjusted(code: Rows, p: Floats, weights: Floats) -> Floats:
-        together = FLAGS[code, 0] == FLAGS[code, 1]
-        return np.where(together, looked[True].adjusted(p, weights), looked[False].adjusted(p, weights))
-
-    columns = np.concatenate(waiting, axis=1)
-    left, right, code = columns[:3].astype(np.int64)
-    # Pairs with the same left item are counted one after another.
-    order = np.lexsort((right, left))
-    order = order[adjusted(code, columns[3], columns[4])[order] <= _ROUNDING * LEVEL]
-    left, right, code = left[order], right[order], code[order]
-    compared = counting.compared(left, right)
-    one = Rules.counted(counting, code, left[:, None], right, compared)
-    p_adjusted = np.maximum(adjusted(code, one.p_value, compared.departures.weights), one.p_value)
-    sure = p_adjusted <= LEVEL
-    one = replace(one, p_adjusted=p_adjusted)[sure]
-    other = Rules.counted(counting, code, right[:, None], left, compared.turned())[sure]
-    return one, replace(other, p_adjusted=one.p_adjusted), looked[True].number
+    n, number, whole = len(considered), 0, 0.0
+    step, found = max(1, _BLOCK // n), {True: [np.empty((0, 4))], False: [np.empty((0, 4))]}
+    for begin in range(0, n, step):
+        departures = counting.readiness.departures(np.arange(begin, min(begin + step, n)), later=True)
+        tested = (departures[..., 1] >= LEAST_SPREAD) & considered & considered[begin : begin + step, None]
+        left, right = np.nonzero(tested)
+        tests = departures[left, right]
+        weight = weights(tests)
+        number, whole = number + len(left), whole + float(weight.sum())
+        for together, some in found.items():
+            # What is no deviation beyond chance, skewed as it may be, has no small p-value.
+            likely = np.flatnonzero((tests[:, 0] > 0.0) == together)
+            likely = likely[tests[likely, 0] ** 2 > tests[likely, 1]]
+            p = p_values(tests[likely], together)
+            low = likely[p <= LEVEL]
+            some.append(np.column_stack([left[low] + begin, right[low], weight[low], p[p <= LEVEL]]))
+    sure = []
+    for some in found.values():
+        columns = np.concatenate(some)
+        p = corrected(columns[:, 3], columns[:, 2], whole)
+        sure.append((columns[p <= LEVEL, :2].astype(np.int64), p[p <= LEVEL]))
+    return sure[0], sure[1], number
 
 
-def _longer(
-    counting: Counting, shorter: Rules, considered: Bits, stated: Stated | None, most: int
-) -> tuple[Rules, int]:
-    """Return rules with several antecedents, and how many were looked at.
+def _said(counting: Counting, pairs: Rows, p: Floats, codes: tuple[int, ...], lift: Lift | None) -> list[Rules]:
+    """Return pairs as rules in every way in which they can be said: of some kinds, from either to the other."""
+    found: list[Rules] = []
+    if lift is not None:
+        # A model states all ways, or none.
+        some = lift(np.full(len(p), codes[0]), pairs[:, :1], pairs[:, 1]) > 1.0 + _ROUNDING
+        pairs, p = pairs[some], p[some]
+    for code in codes:
+        for sides, ends in ((pairs[:, :1], pairs[:, 1]), (pairs[:, 1:], pairs[:, 0])):
+            stated: Any = np.nan if lift is None else lift(np.full(len(p), code), sides, ends)
+            found.append(Rules.counted(counting, code, sides, ends, stated, p))
+    return found
 
-    Each antecedent adds something to a confirmed rule without it, and each rule holds more often than every confirmed
-    rule that it contains. One antecedent more is looked for at a time, and every length is corrected for by itself.
-    Where there is nothing to find, no longer rule is looked at in as many tables as have no pair that is confirmed.
+
+def _listed(counting: Counting, rules: Rules) -> Bits:
+    """Tell which rules have enough cases, hold often enough, and more often than for everybody."""
+    enough = rules.support >= least_cases(counting.n_users)
+    return enough & (rules.confidence >= LEAST_CONFIDENCE) & (rules.lift > 1.0)
+
+
+def _surest(counting: Counting, ways: list[Rules]) -> Rules:
+    """Return each pair in the one way that raises the base rate most surely, where any may be listed."""
+    strength = np.array([np.where(_listed(counting, way), way.strength, -np.inf) for way in ways])
+    best = strength.argmax(axis=0)
+    return joined([way[(best == k) & np.isfinite(strength[k])] for k, way in enumerate(ways)])
+
+
+def _longer(counting: Counting, shorter: Rules, considered: Bits, most: int, lift: Lift | None) -> tuple[Rules, int]:
+    """Return rules with several antecedents, and how many tests of what one more antecedent adds there were.
+
+    Whether B adds to "A ⇒ C" is asked of those who say yes to A: do B and C go together among them beyond their
+    readiness, and beyond how often they say yes to B and to C? It is the test of pairs in a smaller table, which holds
+    that table's sums fixed, and so does not see how strongly A and C go together, by which "A ⇒ C" was found. Where
+    "B ⇒ C" is a rule, too, A must add to it as well. Each longer rule holds more often than every rule that it
+    contains. One antecedent more is looked for at a time, and every length is corrected for by itself.
     """
-    kind = CODES["association" if stated is None else "implication"]
-    bases, ends = counting.columns_of(shorter.antecedents[:, :1]), counting.columns_of(shorter.consequent)
     known: dict[tuple[tuple[int, ...], int], float] = {}
-    _surer(known, bases, ends, shorter.confidence)
-    items = counting.columns_of(np.flatnonzero(considered))
-    items, number, parts = items[items >= 0], 0, [shorter[:0]]
-
-    def says(sides: Rows, ends: Rows) -> Bits:
-        assert stated is not None
-        return stated(counting.item_of[sides], counting.item_of[ends])
-
-    while len(ends) and bases.shape[1] < most:
-        asked = None if stated is None else says
-        bases, ends, added, adjusted, looked = counting.conjunctions.longer(bases, ends, items, asked)
-        number += looked
-        sides = np.full((len(ends), MOST_ANTECEDENTS), -1)
-        sides[:, : bases.shape[1]] = counting.item_of[bases]
-        found = Rules(
-            counting.terms,
-            np.full(len(ends), kind),
-            sides,
-            counting.item_of[ends],
-            support=added.support,
-            held=added.held,
-            base_rate=counting.rates[counting.item_of[ends]],
-            p_value=added.p_value,
-            p_adjusted=adjusted,
-        )
-        parts.append(found[_surer(known, bases, ends, found.confidence)])
+    _surer(known, shorter)
+    bases, parts, number = shorter, [shorter[:0]], 0
+    for size in range(2, most + 1):
+        sides, ends, p, tests = _added(counting, bases, considered, size)
+        number += tests
+        stated = np.full(len(p), np.nan)
+        if lift is not None:
+            stated = lift(np.full(len(p), _IMPLICATION), sides, ends)
+            some = stated > 1.0 + _ROUNDING
+            sides, ends, p, stated = sides[some], ends[some], p[some], stated[some]
+        bases = Rules.counted(counting, _IMPLICATION, sides, ends, stated, p)
+        parts.append(bases[_surer(known, bases)])
     return joined(parts), number
 
 
-def _surer(known: dict[tuple[tuple[int, ...], int], float], bases: Rows, ends: Rows, confidence: Floats) -> Bits:
+def _added(counting: Counting, bases: Rules, considered: Bits, size: int) -> tuple[Rows, Rows, Floats, int]:
+    """Return the rules with one more antecedent, `size` in order, that data confirm; and the number of tests."""
+    after: dict[tuple[int, ...], list[int]] = {}
+    for row, end in zip(bases.antecedents.tolist(), bases.consequent.tolist(), strict=True):
+        after.setdefault(tuple(item for item in row if item >= 0), []).append(end)
+    groups = list(after.items())
+    found: list[Any] = [None] * len(groups)
+
+    def look(first: int, last: int) -> None:
+        for k in range(first, last):
+            base, ends = groups[k][0], np.array(groups[k][1])
+            departures = counting.readiness.among(base).departures(ends, n_jobs=1)
+            tested = (departures[..., 1] >= LEAST_SPREAD) & considered
+            tested[np.arange(len(ends)), ends] = False
+            which, more = np.nonzero(tested)
+            tests = departures[which, more]
+            p, weight = p_values(tests), weights(tests)
+            low = p <= LEVEL
+            columns = [np.full(low.sum(), item) for item in base] + [more[low]]
+            sides = np.sort(np.column_stack(columns), axis=1)
+            found[k] = sides, ends[which[low]], p[low], weight[low], len(p), weight.sum()
+
+    with Threads(-1) as dealer:
+        dealer.deal(look, len(groups), _GROUP)
+    if not groups:
+        return np.empty((0, size), dtype=np.int64), np.empty(0, dtype=np.int64), np.empty(0), 0
+    *columns, numbers, whole = zip(*found, strict=True)
+    sides, ends, p, weight = map(np.concatenate, columns)
+    p = corrected(p, weight, sum(whole))
+    # A rule was looked at from each part of it that is a rule, and all must say that what was left out adds something.
+    least: dict[tuple[tuple[int, ...], int], list[float]] = {}
+    for row, end, one in zip(
+        sides[p <= LEVEL].tolist(), ends[p <= LEVEL].tolist(), p[p <= LEVEL].tolist(), strict=True
+    ):
+        least.setdefault((tuple(row), end), []).append(one)
+    rules = {
+        rule: max(values)
+        for rule, values in sorted(least.items())
+        if len(values) == sum(rule[1] in after.get(rule[0][:k] + rule[0][k + 1 :], ()) for k in range(len(rule[0])))
+    }
+    sides = np.array([row for row, _ in rules], dtype=np.int64).reshape(-1, size)
+    return sides, np.array([end for _, end in rules], dtype=np.int64), np.array([*rules.values()]), sum(numbers)
+
+
+def _surer(known: dict[tuple[tuple[int, ...], int], float], rules: Rules) -> Bits:
     """Tell which rules hold more often than all known ones that they contain; all are known from now on."""
-    found = np.ones(len(ends), dtype=bool)
-    for k, (row, end, sure) in enumerate(zip(bases.tolist(), ends.tolist(), confidence.tolist(), strict=True)):
-        for size in range(1, len(row)):
-            for part in combinations(row, size):
-                found[k] &= sure > known.get((part, end), -1.0)
-        known[tuple(row), end] = sure
+    found = np.ones(len(rules), dtype=bool)
+    rows = zip(rules.antecedents.tolist(), rules.consequent.tolist(), rules.confidence.tolist(), strict=True)
+    for k, (items, end, sure) in enumerate(rows):
+        row = tuple(item for item in items if item >= 0)
+        parts = (part for size in range(1, len(row)) for part in combinations(row, size))
+        found[k] = all(sure > known.get((part, end), -1.0) for part in parts)
+        known[row, end] = sure
     return found

@@ -1,8 +1,8 @@
-"""The relations between items that supports state, their order, and the rules that data confirm.
+"""What a model states of its items: the paper's relations between supports, and rules that data confirm.
 
 X_j = 1 means that the drawn event lies in supp(psi_j). So supp(psi_j) ⊆ supp(psi_i) gives X_j = 1 ⇒ X_i = 1, for every
 user and whatever theta is. Of soft psi the support is where the item is at least one half; of ratings, where it is
-nearer to a like than to the rating below.
+nearer to a like than to the rating below. A rule asks for less: that i happens more often where j does.
 """
 
 from __future__ import annotations
@@ -12,20 +12,17 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kolmogorov._support.markup import card, note, table
-from kolmogorov._support.optional import require, to_frame
+from kolmogorov._support.optional import to_frame
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov._support.validation import NONE, check_parameters, integer, one_of
 from kolmogorov.data import Observations
 from kolmogorov.descent.fitted import Fitted
 from kolmogorov.errors import ParameterError
-from kolmogorov.interpret.counting import CODES, THRESHOLD, Counting
-from kolmogorov.interpret.judging import MOST_ANTECEDENTS
 from kolmogorov.interpret.mining import confirmed
 from kolmogorov.interpret.readiness import Bits
-from kolmogorov.interpret.rules import Rules
+from kolmogorov.interpret.rules import FLAGS, MOST_ANTECEDENTS, SAYS, THRESHOLD, Counting, Rules
 
 #: The kinds of relations between two supports, and what each says.
 KINDS = {
@@ -40,18 +37,10 @@ _ROUNDING = 1e-9
 _BLOCK, _MOST_PAIRS = 1 << 20, 100_000_000
 
 
-def packed(bits: Bits) -> NDArray[np.uint64]:
-    """Return rows of bits in words of 64."""
-    padded = np.zeros((len(bits), -(-bits.shape[1] // 64) * 64), dtype=bool)
-    padded[:, : bits.shape[1]] = bits
-    return np.packbits(padded, axis=1, bitorder="little").view(np.uint64)
-
-
 class Supports:
     """The supports of some items (`rows`) as bits, bool[n_items, n_events], equal ones together.
 
-    Its own `bits` are the distinct supports, by size, so that one can only lie inside a later one. `members` are the
-    items, class by class: those of class c stand at indptr[c]..indptr[c + 1], and `class_of` says it of each.
+    Its own `bits` are the distinct supports, and `classes` the items of each; `class_of` says it of each of `rows`.
 
     Examples
     --------
@@ -63,43 +52,27 @@ class Supports:
     """
 
     def __init__(self, bits: Bits, rows: Rows) -> None:
-        words, size = packed(bits[rows]), bits[rows].sum(axis=1)
-        order = np.lexsort([rows, *words.T, size])
-        words = words[order]
-        fresh = np.ones(len(order), dtype=bool)
-        fresh[1:] = (words[1:] != words[:-1]).any(axis=1)
-        self.bits: Bits = bits[rows][order][fresh]
-        self.members: Rows = rows[order].astype(np.int64)
-        self.indptr: Rows = np.append(np.flatnonzero(fresh), len(order)).astype(np.int64)
-        self.class_of: Rows = np.cumsum(fresh) - 1
-        self.sizes: Rows = np.diff(self.indptr)
-
-    def __len__(self) -> int:
-        return len(self.bits)
-
-    @property
-    def classes(self) -> list[Rows]:
-        """The items of each class."""
-        return np.split(self.members, self.indptr[1:-1]) if len(self) else []
+        self.bits, self.class_of, self.sizes = np.unique(bits[rows], axis=0, return_inverse=True, return_counts=True)
+        order = np.argsort(self.class_of, kind="stable")
+        self.rows, self.classes = rows, np.split(rows[order], np.cumsum(self.sizes)[:-1])
 
     def related(self, kind: str) -> Iterator[tuple[Rows, Rows]]:
-        """Yield the related classes in blocks, each with later ones, or with itself where its items are related."""
-        if kind == "equivalence":
-            yield np.arange(len(self)), np.arange(len(self))
-            return
-        words, others = packed(self.bits), packed(~self.bits)
-        # Each relation says that two sets are disjoint, of which some are complements.
-        x, y = {"implication": (words, others), "exclusion": (words, words), "coverage": (others, others)}[kind]
+        """Yield the related classes in blocks; of relations that go both ways each pair once, and those to itself."""
+        # Each relation says that sets have nothing in common, of which some are complements.
+        words, others = self.bits.astype(np.float32), (~self.bits).astype(np.float32)
+        x, y = {"exclusion": (words, words), "coverage": (others, others)}.get(kind, (words, others))
         step = max(1, _BLOCK // max(len(x), 1))
         for first in range(0, len(x), step):
-            apart = ~(x[first : first + step, None] & y).any(axis=2)
-            left, right = np.nonzero(np.triu(apart, first + (kind == "implication")))
+            apart = x[first : first + step] @ y.T == 0.0
+            same = np.eye(len(apart), len(x), first, dtype=bool)
+            left, right = np.nonzero(
+                {"implication": apart & ~same, "equivalence": same}.get(kind, np.triu(apart, first))
+            )
             yield left + first, right
 
     def count(self, kind: str) -> int:
         """Return the number of related pairs of items."""
-        size = self.sizes
-        number = 0
+        size, number = self.sizes, 0
         for left, right in self.related(kind):
             number += int(np.where(left == right, size[left] * (size[left] - 1) // 2, size[left] * size[right]).sum())
         return number
@@ -108,12 +81,10 @@ class Supports:
         """Return the related pairs of items, int64[n, 2]; one that implies another stands first, else the lower row."""
         found = [np.empty((0, 2), dtype=np.int64)]
         for left, right in self.related(kind):
-            number = self.sizes[left] * self.sizes[right]
-            place = np.arange(number.sum()) - np.repeat(np.cumsum(number) - number, number)
-            left, right = np.repeat(left, number), np.repeat(right, number)
-            one = self.members[self.indptr[left] + place // self.sizes[right]]
-            other = self.members[self.indptr[right] + place % self.sizes[right]]
-            found.append(np.column_stack([one, other])[(left != right) | (one < other)])
+            for one, other in zip(left.tolist(), right.tolist(), strict=True):
+                mine, theirs = self.classes[one], self.classes[other]
+                pairs = np.column_stack([np.repeat(mine, len(theirs)), np.tile(theirs, len(mine))])
+                found.append(pairs[pairs[:, 0] < pairs[:, 1]] if one == other else pairs)
         pairs = np.concatenate(found)
         return pairs if kind == "implication" else np.sort(pairs, axis=1)
 
@@ -146,27 +117,25 @@ class Relations:
     def __init__(self, fitted: Fitted, *, likes: float | None = None, min_ratings: int = 1) -> None:
         limits = {"likes": THRESHOLD | NONE, "min_ratings": integer(0)}
         check_parameters("relations", {"likes": likes, "min_ratings": min_ratings}, limits)
-        self._fitted = fitted
-        self.items = fitted.items
+        self._fitted, self.items = fitted, fitted.items
         self.likes = fitted.likes if likes is None else likes
         self.level = _level_of(fitted, self.likes)
         # What another sample of chains does not have states nothing.
-        self._bits: Bits = (fitted.psi >= self.level)[:, fitted.lost.all() | ~fitted.lost]
+        self._stable = fitted.lost.all() | ~fitted.lost
+        self._bits: Bits = (fitted.psi >= self.level)[:, self._stable]
         self._considered = fitted.item_seen & (fitted.item_counts >= min_ratings)
-        size = self._bits.sum(axis=1)
-        always, never = size == self._bits.shape[1], size == 0
+        always, never = self._bits.all(axis=1), ~self._bits.any(axis=1)
         self.always, self.never = np.flatnonzero(self._considered & always), np.flatnonzero(self._considered & never)
         self.rows = np.flatnonzero(self._considered & ~(always | never))
 
     @cached_property
-    def supports(self) -> Supports:
-        """The supports of the items looked at, equal ones together."""
+    def _supports(self) -> Supports:
         return Supports(self._bits, self.rows)
 
     @cached_property
     def counts(self) -> dict[str, int]:
         """Number of pairs of each kind, counted without listing them."""
-        return {kind: self.supports.count(kind) for kind in KINDS}
+        return {kind: self._supports.count(kind) for kind in KINDS}
 
     def pairs(self, kind: str = "implication") -> Rows:
         """Return all pairs (j, i) of a kind, rows of `model.items_`, int64[n, 2].
@@ -183,7 +152,7 @@ class Relations:
                 f"There are {self.counts[kind]:,} pairs of kind {kind}, about {self.counts[kind] * 16 / 1e9:.1f} GB. "
                 "Give a larger min_ratings in model.relations()."
             )
-        return self.supports.pairs(kind)
+        return self._supports.pairs(kind)
 
     def named(self, pairs: Rows) -> list[tuple[str, str]]:
         """Return pairs by the items' names."""
@@ -203,34 +172,35 @@ class Relations:
         With `turned` from the second to the first, as the paper prints implications.
         """
         pairs, counting = self.pairs(kind), Counting.for_model(self._fitted, observations, self.likes)
-        pairs = pairs[:, ::-1] if turned else pairs
-        return Rules.counted(counting, np.full(len(pairs), CODES[kind]), pairs[:, :1], pairs[:, 1])
+        pairs, code = pairs[:, ::-1] if turned else pairs, list(SAYS).index(kind) if kind in SAYS else 0
+        lift = self._lift(np.full(len(pairs), code), pairs[:, :1], pairs[:, 1])
+        return Rules.counted(counting, code, pairs[:, :1], pairs[:, 1], lift)
 
     def rules(self, observations: Observations | None = None, *, max_antecedents: int = 1) -> Rules:
         """Return the rules that the model states and that data confirm: `model.rules`, which says more."""
         asked = {"max_antecedents": max_antecedents}
         check_parameters("rules", asked, {"max_antecedents": integer(1, MOST_ANTECEDENTS)})
         counting = Counting.for_model(self._fitted, observations, self.likes)
-        words, others = packed(self._bits), packed(~self._bits)
+        return confirmed(counting, self._considered, max_antecedents, self._lift)
 
-        def relation(left: Rows, right: Rows) -> tuple[NDArray[np.int64], Bits]:
-            inside, around = (~(words[a] & others[b]).any(axis=1) for a, b in ((left, right), (right, left)))
-            apart, cover = (~(side[left] & side[right]).any(axis=1) for side in (words, others))
-            kinds = [CODES[kind] for kind in ("equivalence", "implication", "exclusion", "coverage")]
-            code: Rows = np.select([inside & around, inside | around, apart, cover], kinds, -1)
-            return code, np.asarray(around & ~inside)
+    def _lift(self, code: Rows, sides: Rows, ends: Rows) -> Floats:
+        """Return how many times as often as for everybody the consequent is so where the antecedents are, by the model.
 
-        def stated(sides: Rows, ends: Rows) -> Bits:
-            both = np.bitwise_and.reduce(words[sides], axis=1)
-            return both.any(axis=1) & ~(both & others[ends]).any(axis=1)
-
-        considered = np.isin(np.arange(len(self.items)), self.rows) & ~self._fitted.lost.all()
-        return confirmed(counting, considered, relation, stated, max_antecedents)
-
-    @cached_property
-    def order(self) -> Order:
-        """Equivalence classes ordered by implication."""
-        return Order(self.supports, self.items)
+        It is P(all) / (P(antecedents) P(consequent)) over the events, each as likely as it is for everybody: 1 / P of
+        the consequent where one support lies in the other.
+        """
+        share, psi = self._fitted.population, self._fitted.psi.astype(np.float64)
+        found = np.empty(len(ends))
+        for first in range(0, len(ends), _BLOCK):
+            some = slice(first, first + _BLOCK)
+            left, right = (flag[:, None] for flag in FLAGS[code[some]].T)
+            so = np.where(right, psi[ends[some]], 1.0 - psi[ends[some]])
+            given = np.where(left, psi[sides[some, 0]], 1.0 - psi[sides[some, 0]])
+            for more in sides[some, 1:].T:
+                given = given * psi[more]
+            usual = (given @ share) * (so @ share)
+            found[some] = np.where(usual > 0.0, (given * so) @ share / np.where(usual > 0.0, usual, 1.0), 1.0)
+        return found
 
     def __repr__(self) -> str:
         numbers = ", ".join(f"{count:,} {kind}s" for kind, count in self.counts.items())
@@ -261,62 +231,8 @@ class Relations:
         for left, right in supports.related("implication"):
             np.add.at(inside, right, supports.sizes[left])
         score = np.full(len(self.items), np.nan)
-        score[supports.members] = inside[supports.class_of] / max(len(supports.members), 1)
+        score[supports.rows] = inside[supports.class_of] / max(len(supports.rows), 1)
         return score
-
-
-class Order:
-    """Classes of items with equal supports, ordered by inclusion: a class below another implies it.
-
-    Attributes
-    ----------
-    classes : list of int64 arrays
-        The items (row numbers) of each class; small supports first.
-    covers : int64[n, 2]
-        The Hasse diagram: pairs (lower, upper) with nothing between them; the transitive reduction of implication.
-    levels : int64[n_classes]
-        Length of the longest chain below each class; 0 for those that nothing else implies.
-
-    Examples
-    --------
-    >>> import kolmogorov as km
-    >>> order = km.KolmogorovModel(3, random_state=0).fit(km.datasets.load("toy")).relations().order
-    >>> len(order.levels) == len(order.classes)
-    True
-    """
-
-    def __init__(self, supports: Supports, items: Any) -> None:
-        self._items, self.classes, bits = items, supports.classes, supports.bits
-        found = []
-        for lower, own in enumerate(bits):
-            above = lower + 1 + np.flatnonzero(~(own & ~bits[lower + 1 :]).any(axis=1))
-            # Those that contain it come by size: the first covers it, and what contains the first does not.
-            while above.size:
-                found.append((lower, int(above[0])))
-                above = above[(bits[above[0]] & ~bits[above]).any(axis=1)]
-        self.covers = np.array(found, dtype=np.int64).reshape(-1, 2)
-        self.levels: Rows = np.zeros(len(bits), dtype=np.int64)
-        for lower, upper in found:
-            self.levels[upper] = max(self.levels[upper], self.levels[lower] + 1)
-
-    def __len__(self) -> int:
-        return len(self.classes)
-
-    def names(self, number: int) -> list[str]:
-        """Return the names of a class's items."""
-        return [self._items.name(row) for row in self.classes[number].tolist()]
-
-    def __repr__(self) -> str:
-        height, number = int(self.levels.max(initial=-1)) + 1, sum(map(len, self.classes))
-        return f"<order of {len(self):,} classes of {number:,} items, {height} levels, {len(self.covers):,} covers>"
-
-    def to_networkx(self) -> Any:
-        """Return the Hasse diagram as a networkx.DiGraph: nodes are class numbers with `items` and `level`."""
-        graph = require("networkx", extra="graph", purpose="A graph of relations").DiGraph()
-        for number, level in enumerate(self.levels.tolist()):
-            graph.add_node(number, items=self.names(number), level=level)
-        graph.add_edges_from(self.covers.tolist())
-        return graph
 
 
 def _level_of(fitted: Fitted, likes: float) -> float:

@@ -1,7 +1,8 @@
-"""A list of rules between items, in sentences, and how they fare on data."""
+"""Rules between items: counted on data, said in sentences, and listed."""
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
@@ -9,24 +10,190 @@ from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import false_discovery_control
+from scipy.sparse import csr_array
 
 from kolmogorov._support.markup import card, shown, table
 from kolmogorov._support.optional import to_frame
 from kolmogorov._support.typing import Floats, Rows
-from kolmogorov.data import Observations
-from kolmogorov.errors import UnknownIdError
-from kolmogorov.interpret.counting import FLAGS, NAMES, Counting, Terms
-from kolmogorov.interpret.judging import MOST_ANTECEDENTS
-from kolmogorov.interpret.readiness import Compared
+from kolmogorov._support.validation import Requirement, check_parameters
+from kolmogorov.data import Observations, Scale, Vocabulary
+from kolmogorov.data.observations import least_like, reaching
+from kolmogorov.descent.fitted import Trained
+from kolmogorov.errors import DataError, UnknownIdError
+from kolmogorov.interpret.readiness import Readiness
 from kolmogorov.models.ids import id_of
 
+#: What each kind of rule says of its two sides: (yes to the first, yes to the second).
+SAYS = {"implication": (True, True), "exclusion": (True, False), "coverage": (False, True)}
+KINDS, FLAGS = np.array(list(SAYS), dtype=object), np.array(list(SAYS.values()))
+#: The most antecedents of a rule.
+MOST_ANTECEDENTS = 3
 #: A normal quantile: one-sided bounds of 95%.
 _ONE_SIDED = 1.6448536269514722
 #: Rules that are shown when many are printed, and in a summary. By judgement.
 _PRINTED, _SUMMARY = 20, 3
 #: Fewer cases than these on other data say nothing.
 _TELLING = 20
+#: Cells of a table that is filled to count in it, at most: some hundred megabytes; and bytes of users, a bit for each,
+#: that are counted at once. By judgement.
+_MOST_CELLS, _BLOCK = 20_000_000, 1 << 24
+#: The least value that means yes.
+THRESHOLD = Requirement(
+    "a threshold such as 0.8 (4 of 5 stars), above 0 and at most 1, on the probability scale",
+    lambda value: isinstance(value, numbers.Real) and not isinstance(value, bool) and 0.0 < float(value) <= 1.0,
+)
+
+
+def check_likes(owner: str, likes: Any) -> None:
+    """Raise where `likes` is no threshold on the probability scale."""
+    check_parameters(owner, {"likes": likes}, {"likes": THRESHOLD})
+
+
+# --- counting ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Terms:
+    """What rules are counted on: items and scale, and from which value on, on the probability scale, a yes.
+
+    `rated` is whether there is more than yes and no, and a yes is a like. `source` is the data in words. `only_yes` is
+    the training data, where only yes is recorded in them: in whatever rules are counted on a blank is then a no, unless
+    the training data have a yes there.
+    """
+
+    items: Vocabulary
+    scale: Scale
+    likes: float
+    rated: bool = False
+    source: str = ""
+    only_yes: Observations | None = None
+
+    @classmethod
+    def of(cls, training: Observations, likes: float | None = None, items: Vocabulary | None = None) -> Terms:
+        """Return the terms of rules that are learned from some data."""
+        only_yes = training if bool((training.values == 1.0).all()) else None
+        likes = least_like(training) if likes is None else likes
+        return cls(items or training.items, training.scale, likes, not training.is_binary, only_yes=only_yes)
+
+    def counting(self, observations: Observations, source: str = "") -> Counting:
+        """Count on some observations; where only yes is recorded, their blanks are noes."""
+        if not isinstance(observations, Observations):
+            raise DataError(f"Rules are counted on Observations, got {type(observations).__name__}.")
+        if len(observations) == 0:
+            raise DataError("There is nothing to count rules on: the observations are empty.")
+        source = source or f"{len(observations):,} observations"
+        filled = self.only_yes is not None and observations.n_users * len(self.items) <= _MOST_CELLS
+        return Counting(
+            observations, replace(self, source=f"{source}, where a blank is a no" if filled else source), filled
+        )
+
+    @cached_property
+    def names(self) -> list[str]:
+        """What each item is called: its title, and its id beside it where several have that title."""
+        if self.items.labels is None:
+            return list(map(str, self.items.ids.tolist()))
+        _, which, number = np.unique(self.items.labels.astype(str), return_inverse=True, return_counts=True)
+        rows = zip(self.items.labels.tolist(), self.items.ids.tolist(), (number[which] > 1).tolist(), strict=True)
+        return [f"{title} [{own}]" if several else title for title, own, several in rows]
+
+
+class Counting:
+    """Observations in which rules between the items of a model are counted.
+
+    `raters`, int64[n_items], says how many users were observed with each item, and `rates`, float64[n_items], the
+    shares of them who like it, nan where there are none.
+    """
+
+    def __init__(self, observations: Observations, terms: Terms, filled: bool = False) -> None:
+        self.terms = terms
+        rescaled = observations.rescaled(terms.scale)
+        rows, place = rescaled.rows, terms.items.translate(observations.items)
+        items = place[rows.indices]
+        answers = np.where(items >= 0, 1 + reaching(rows.values, terms.likes), 0).astype(np.int8)
+        shape = (observations.n_users, len(terms.items))
+        #: 1 where the answer was no, and 2 where it was yes.
+        self.table = csr_array((answers, np.maximum(items, 0), rows.indptr.copy()), shape=shape)
+        self.table.eliminate_zeros()
+        self.table.sort_indices()
+        if filled and terms.only_yes is not None:
+            self.table = with_noes(self.table, observations, terms.only_yes)
+        self._turned: csr_array = self.table.T.tocsr()
+        self.n_users = int((np.diff(self.table.indptr) > 0).sum())
+        self.raters: Rows = np.diff(self._turned.indptr)
+        likers = np.bincount(self.table.indices[self.table.data == 2], minlength=shape[1])
+        with np.errstate(invalid="ignore", divide="ignore"):
+            self.rates: Floats = likers / self.raters
+
+    @classmethod
+    def for_model(cls, trained: Trained, observations: Observations | None, likes: float) -> Counting:
+        """Count in some observations, or in those that a model was trained on: prepared once and kept with it."""
+        terms = Terms.of(trained.training, likes, trained.items)
+        if observations is not None:
+            return terms.counting(observations)
+        known, counting = trained.kept.get("counting", (None, None))
+        if known != likes:
+            counting = terms.counting(trained.training, "the training data")
+            trained.kept["counting"] = likes, counting
+        found: Counting = counting
+        return found
+
+    @cached_property
+    def readiness(self) -> Readiness:
+        """How readily each user says yes, and each item is said yes to; made at first use."""
+        return Readiness(self.table)
+
+    def counts(self, code: Rows, sides: Rows, ends: Rows) -> dict[str, Any]:
+        """Count rules, columns of `Rules`: cases, those in which the rule held, and how often it does for everybody."""
+        items, place = np.unique(np.column_stack([sides, ends]), return_inverse=True)
+        place = place.reshape(len(ends), sides.shape[1] + 1)
+        seen, yes = self._bits(items)
+        support, held = np.zeros((2, len(ends)), dtype=np.int64)
+        step = max(1, _BLOCK // seen.shape[1])
+        for first in range(0, len(ends), step):
+            some = slice(first, first + step)
+            left, right = (flag[:, None] for flag in FLAGS[code[some]].T)
+            met = seen[place[some, -1]]
+            for one, there in zip(place[some, :-1].T, sides[some].T >= 0, strict=True):
+                met[there] &= np.where(left, yes[one], seen[one] & ~yes[one])[there]
+            said = yes[place[some, -1]]
+            support[some] = np.bitwise_count(met).sum(axis=1, dtype=np.int64)
+            held[some] = np.bitwise_count(met & np.where(right, said, ~said)).sum(axis=1, dtype=np.int64)
+        rate = self.rates[ends]
+        return {"support": support, "held": held, "base_rate": np.where(FLAGS[code, 1], rate, 1.0 - rate)}
+
+    def _bits(self, items: Rows) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+        """Return who answered some items, and who said yes, a bit for each user."""
+        seen, yes = np.empty((2, len(items), -(-self.table.shape[0] // 8)), dtype=np.uint8)
+        step = max(1, _BLOCK // self.table.shape[0])
+        for first in range(0, len(items), step):
+            answers = self._turned[items[first : first + step]].toarray()
+            seen[first : first + step], yes[first : first + step] = np.packbits([answers > 0, answers > 1], axis=2)
+        return seen, yes
+
+
+def with_noes(table: csr_array, observations: Observations, training: Observations) -> csr_array:
+    """Return a table with its blanks as noes.
+
+    Users without any yes in the table are left out: nobody knows that they were asked. So are blanks for which the
+    training data have a yes.
+
+    Examples
+    --------
+    >>> yes = Observations.from_arrays(["ann", "ann", "bob"], ["tea", "rum", "rum"], [1, 1, 1])
+    >>> Terms.of(yes).counting(yes.subset(yes.user_rows() == 1)).table.toarray().tolist()
+    [[0, 0], [2, 1]]
+    >>> Terms.of(yes).counting(yes.subset(np.array([True, False, False]))).table.toarray().tolist()
+    [[2, 0], [0, 0]]
+    """
+    filled = table.toarray()
+    blank = (filled == 0) & (filled != 0).any(axis=1, keepdims=True)
+    users = observations.users.translate(training.users)[training.user_rows()]
+    blank[users[users >= 0], training.item_rows()[users >= 0]] = False
+    filled[blank] = 1
+    return csr_array(filled)
+
+
+# --- rules ------------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,7 +206,8 @@ class Rule:
     antecedent, consequent : str
         Names of items; several antecedents are joined by "and".
     support, held : int
-    base_rate, p_adjusted : float
+    base_rate : float
+    model_lift, p_adjusted : float or None
     rated : bool
         Whether a yes is a like.
 
@@ -55,7 +223,8 @@ class Rule:
     support: int
     held: int
     base_rate: float
-    p_adjusted: float = 1.0
+    model_lift: float | None = None
+    p_adjusted: float | None = None
     rated: bool = False
 
     @property
@@ -70,13 +239,13 @@ class Rule:
 
     @property
     def reasons(self) -> str:
-        """Why it is believed: what the model states, and how sure the data are."""
-        model = "" if self.kind == "association" else f"the model: {self.kind}; "
-        return f"{model}the data: p = {self.p_adjusted:.1g}"
+        """Why it is believed: how much oftener the model has it than for everybody, and how sure the data are."""
+        model = [] if self.model_lift is None else [f"the model: {self.model_lift:.2f} times as often"]
+        return "; ".join(model + ([] if self.p_adjusted is None else [f"the data: p = {self.p_adjusted:.1g}"]))
 
     def __str__(self) -> str:
         yes, no = ("likes", "does not like") if self.rated else ("says yes to", "says no to")
-        first, then = (yes if so else no for so in FLAGS[NAMES.tolist().index(self.kind)])
+        first, then = (yes if so else no for so in SAYS[self.kind])
         met = f"{self.held:,} of {self.support:,}" if self.support else "not met"
         usual = f"; of everybody {self.base_rate:.0%}" if self.base_rate == self.base_rate else ""
         return f"Who {first} {shown(self.antecedent)} {then} {shown(self.consequent)}: {met}{usual}."
@@ -98,12 +267,15 @@ class Rules(Sequence[Rule]):
         Users observed with all items for whom the antecedents were so, and those of them for whom the consequent was.
     base_rate : float64[n]
         Share of all users observed with the consequent's item for whom it was so.
-    p_value, p_adjusted : float64[n]
-        One-sided test of whether it held more often than the readiness of these very users to say yes explains, 1 where
-        there is too little to tell; and the same corrected for all that was looked at (Benjamini and Hochberg).
+    model_lift : float64[n]
+        How many times as often as for everybody the model has the consequent where the antecedents are so; nan where
+        none was asked.
+    p_adjusted : float64[n]
+        From the data in which the rules were found: a one-sided test of whether the items go together, or apart, more
+        than the readiness of these very users to say yes explains, corrected for all that was tested (Benjamini and
+        Hochberg); nan of what was not tested.
     n_judged, n_longer : int
-        What was looked at to find these: pairs of items, and rules with several antecedents; of rules that are counted
-        again, themselves.
+        What was tested to find these: pairs of items, and what one more antecedent adds to rules.
 
     Examples
     --------
@@ -123,36 +295,21 @@ class Rules(Sequence[Rule]):
     support: Rows
     held: Rows
     base_rate: Floats
-    p_value: Floats
+    model_lift: Floats
     p_adjusted: Floats
     n_judged: int = 0
     n_longer: int = 0
 
     @classmethod
     def counted(
-        cls,
-        counting: Counting,
-        code: Rows,
-        antecedents: Rows,
-        consequent: Rows,
-        compared: Compared | None = None,
+        cls, counting: Counting, code: Any, antecedents: Rows, ends: Rows, lift: Any = np.nan, p: Any = np.nan
     ) -> Rules:
-        """Count rules, of kinds by number; p-values are corrected for these.
-
-        Antecedents are int64[n, m]; `compared` may be what `Counting.compared` says of the first and the consequents.
-        """
-        sides = np.full((len(consequent), MOST_ANTECEDENTS), -1)
+        """Count rules, of kinds by number; antecedents are int64[n, m], -1 where there are fewer."""
+        n, sides = len(ends), np.full((len(ends), MOST_ANTECEDENTS), -1)
         sides[:, : antecedents.shape[1]] = antecedents
-        columns: dict[str, Any] = counting.counts(code, sides, consequent, compared)
-        n, p = len(consequent), columns["p_value"]
+        code, lift, p = (np.broadcast_to(column, n) for column in (code, lift, p))
         return cls(
-            counting.terms,
-            code,
-            sides,
-            consequent,
-            **columns,
-            p_adjusted=false_discovery_control(p) if n else p,
-            n_judged=n,
+            counting.terms, code, sides, ends, **counting.counts(code, sides, ends), model_lift=lift, p_adjusted=p
         )
 
     def on(self, observations: Observations) -> Rules:
@@ -165,12 +322,12 @@ class Rules(Sequence[Rule]):
 
     def recounted(self, counting: Counting) -> Rules:
         """Count the same rules, in the same order, on other data."""
-        return Rules.counted(counting, self.code, self.antecedents, self.consequent)
+        return replace(self, terms=counting.terms, **counting.counts(self.code, self.antecedents, self.consequent))
 
     @property
     def kind(self) -> NDArray[Any]:
-        """What the model states: "implication", "equivalence", "exclusion" or "coverage"; else "association"."""
-        return NAMES[self.code]
+        """What rules say: "implication", yes follows from yes; "exclusion", no from yes; "coverage", yes from no."""
+        return KINDS[self.code]
 
     @property
     def antecedent(self) -> Rows:
@@ -206,7 +363,7 @@ class Rules(Sequence[Rule]):
 
     @cached_property
     def confidence(self) -> Floats:
-        """Share of the pairs seen in which the rule held; nan where none was seen."""
+        """Share of the cases in which the rule held; nan where none was seen."""
         with np.errstate(invalid="ignore", divide="ignore"):
             return self.held / self.support
 
@@ -242,10 +399,10 @@ class Rules(Sequence[Rule]):
         return next(iter(self[[which]]))
 
     def __iter__(self) -> Iterator[Rule]:
-        names = ("kind", "support", "held", "base_rate", "p_adjusted")
+        names = ("kind", "support", "held", "base_rate", "model_lift", "p_adjusted")
         rows = zip(*(getattr(self, name).tolist() for name in names), strict=True)
-        for left, right, facts in zip(*self.names(), rows, strict=True):
-            own = dict(zip(names, facts, strict=True))
+        for left, right, (*facts, lift, p) in zip(*self.names(), rows, strict=True):
+            own = dict(zip(names, [*facts, *(None if x != x else x for x in (lift, p))], strict=True))
             yield Rule(antecedent=left, consequent=right, rated=self.terms.rated, **own)
 
     def strongest(self, count: int | None = None) -> Rules:
@@ -263,25 +420,20 @@ class Rules(Sequence[Rule]):
 
     def names(self) -> tuple[list[str], list[str]]:
         """Return the items' names: antecedents, of which several are joined by "and", and consequents."""
-        name = self.terms.items.name
-        left = [" and ".join(name(item) for item in row if item >= 0) for row in self.antecedents.tolist()]
-        return left, [name(item) for item in self.consequent.tolist()]
+        name = self.terms.names
+        left = [" and ".join(name[item] for item in row if item >= 0) for row in self.antecedents.tolist()]
+        return left, [name[item] for item in self.consequent.tolist()]
 
     def columns(self) -> dict[str, Any]:
         """Return the table, column by column, with mlxtend's names where they fit."""
-        left, right = self.names()
-        yes = FLAGS[self.code]
-        names = ("support", "held", "confidence", "base_rate", "lift", "strength", "p_value", "p_adjusted")
-        sides: dict[str, Any] = {}
-        for side, words, so in (("antecedents", left, yes[:, 0]), ("consequents", right, yes[:, 1])):
-            sides[side] = [word if flag else f"not {word}" for word, flag in zip(words, so.tolist(), strict=True)]
+        sides = zip(("antecedents", "consequents"), self.names(), FLAGS[self.code].T.tolist(), strict=True)
+        columns: dict[str, Any] = {"kind": self.kind.tolist()}
+        for side, words, yes in sides:
+            columns[side] = [word if so else f"not {word}" for word, so in zip(words, yes, strict=True)]
+        numbers = ("support", "held", "confidence", "base_rate", "lift", "strength", "model_lift", "p_adjusted")
+        columns |= {name: getattr(self, name) for name in numbers}
         like = np.full(len(self), self.terms.scale.rating(self.terms.likes))
-        return {
-            "kind": self.kind.tolist(),
-            **sides,
-            **{name: getattr(self, name) for name in names},
-            **({"like_at_least": like} if self.terms.rated else {}),
-        }
+        return columns | ({"like_at_least": like} if self.terms.rated else {})
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Return the rules as a data frame: of "pandas", "polars" or "pyarrow", or the first of them there is."""
@@ -296,24 +448,23 @@ class Rules(Sequence[Rule]):
         return said
 
     def __str__(self) -> str:
-        if not len(self):
-            return self.none
-        return "\n".join([*self[:_PRINTED].sentences(), *self._rest(_PRINTED)])
+        return "\n".join(self._told(_PRINTED, "")) if len(self) else self.none
 
-    def _rest(self, told: int, indent: str = "") -> list[str]:
-        return [f"{indent}and {len(self) - told:,} more"] if len(self) > told else []
+    def _told(self, count: int, indent: str) -> list[str]:
+        more = [f"and {len(self) - count:,} more"] if len(self) > count else []
+        return [indent + line for line in self[:count].sentences() + more]
 
     @property
     def looked_at(self) -> str:
-        """What was looked at to find the rules, in words."""
-        longer = f" and {self.n_longer:,} longer rules" if self.n_longer else ""
+        """What was tested to find the rules, in words."""
+        longer = f", and {self.n_longer:,} times what one more antecedent adds" if self.n_longer else ""
         return f"{self.n_judged:,} pair{'' if self.n_judged == 1 else 's'} of items{longer}"
 
     @property
     def none(self) -> str:
         """What to say where there are no rules."""
         if not self.n_judged:
-            return "No rule. There is no pair of items to test: the model states none, or its events do not come back."
+            return "No rule. No pair of items has enough answers to be tested, or the model's events do not come back."
         return f"No rule. {self.looked_at} {'was' if self.n_judged == 1 else 'were'} tested."
 
     @property
@@ -325,8 +476,7 @@ class Rules(Sequence[Rule]):
     def __repr__(self) -> str:
         if not len(self):
             return f"<{self.none}>"
-        lines = [f"  {rule}" for rule in self.strongest(_SUMMARY)]
-        return "\n".join([f"<{self.title}>", *lines, *self._rest(len(lines), "  ")])
+        return "\n".join([f"<{self.title}>", *self.strongest()._told(_SUMMARY, "  ")])
 
     def _repr_html_(self) -> str:
         some = self[:_PRINTED]

@@ -12,7 +12,7 @@ from kolmogorov.data import Observations
 from kolmogorov.draws.convergence import convergence_of
 from kolmogorov.draws.posterior import Posterior
 from kolmogorov.errors import DataError, ParameterError
-from kolmogorov.interpret.counting import Counting, check_likes
+from kolmogorov.interpret.rules import Counting, check_likes
 from kolmogorov.models.metrics import held_out
 from kolmogorov.report.events import events, indistinct, rounded, rules_of, shown_model
 from kolmogorov.report.quality import FEW, Subject, alerts, quality, tested

@@ -12,8 +12,8 @@ from kolmogorov._support.typing import Rows
 from kolmogorov.descent.fitted import Fitted
 from kolmogorov.interpret import Rules
 from kolmogorov.interpret.attributes import telling_attributes
-from kolmogorov.interpret.counting import Counting
 from kolmogorov.interpret.events import EventItems
+from kolmogorov.interpret.rules import Counting
 from kolmogorov.report.page import as_text, bits, shares
 
 #: Items listed for an event, and rules, of which a page shows twenty, and all of an item that is chosen. By judgement.
