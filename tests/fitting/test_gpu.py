@@ -72,12 +72,6 @@ def test_same_seed_same_bits(cuda, table):
     np.testing.assert_array_equal(once.psi_, again.psi_)
 
 
-def test_a_table_that_does_not_fit_is_refused(cuda, table):
-    small = Cuda(memory=1000)
-    with pytest.raises(ExecutionError, match=r"takes 0\.0 GB of a GPU's memory, and this one has 0\.0 GB .*Dask"):
-        km.KolmogorovModel(4, learn_from="ratings", execution=small).fit(table)
-
-
 def test_fits_from_several_starts_callbacks_and_checkpoints(cuda, table, tmp_path):
     path = tmp_path / "fit.check"
     seen = []
@@ -118,47 +112,40 @@ def test_without_cupy_the_command_is_named(monkeypatch):
         Cuda()
 
 
-def test_without_a_gpu(cupy):
-    def none():
-        raise cupy.cuda.runtime.CUDARuntimeError("cudaErrorNoDevice: no CUDA-capable device is detected")
+def test_gpus_and_drivers_that_will_not_do(cupy, monkeypatch):
+    runtime, reasons = cupy.cuda.runtime, ("cudaErrorNoDevice: none", "cudaErrorInsufficientDriver: too old")
 
-    cupy.cuda.runtime.getDeviceCount = none
-    with pytest.raises(ExecutionError, match="no NVIDIA GPU here"):
-        Cuda().found()
+    def refusing(words):
+        def refused():
+            raise runtime.CUDARuntimeError(words)
 
+        return refused
 
-def test_an_old_driver(cupy):
-    def old():
-        raise cupy.cuda.runtime.CUDARuntimeError("cudaErrorInsufficientDriver: CUDA driver version is insufficient")
-
-    cupy.cuda.runtime.getDeviceCount = old
-    cupy.cuda.runtime.driverGetVersion = lambda: 11040
-    with pytest.raises(ExecutionError, match=r"too old: it is for CUDA 11.4"):
-        Cuda().found()
-    cupy.cuda.runtime.driverGetVersion = lambda: 0
-    with pytest.raises(ExecutionError, match="no NVIDIA driver"):
-        Cuda().found()
-
-
-def test_a_gpu_that_is_not_there_or_too_old(monkeypatch, cupy):
     with pytest.raises(ExecutionError, match="There is no GPU 3: 1 found"):
         Cuda(3).found()
-    cupy.cuda.runtime.getDeviceProperties = lambda device: {"name": b"old", "major": 7, "minor": 5}
+    monkeypatch.setattr(runtime, "getDeviceProperties", lambda device: {"name": b"old", "major": 7, "minor": 5})
     with pytest.raises(ExecutionError, match=r"compute capability 7.5"), Cuda():
         pass
+    for words, version, said in (
+        (reasons[0], 12000, "no NVIDIA GPU here"),
+        (reasons[1], 11040, "too old: it is for CUDA 11.4"),
+        (reasons[1], 0, "no NVIDIA driver"),
+    ):
+        runtime.getDeviceCount, runtime.driverGetVersion = refusing(words), lambda version=version: version
+        with pytest.raises(ExecutionError, match=said):
+            Cuda().found()
 
 
-def test_out_of_memory_says_what_to_do(cuda, cupy):
+def test_what_a_gpu_cannot_do_is_refused(cuda, cupy, table):
+    def fit(n_events=4, execution=cuda, **options):
+        km.KolmogorovModel(n_events, learn_from="ratings", execution=execution, **options).fit(table)
+
     with pytest.raises(ExecutionError, match=r"memory is too small .* Do that\."), cuda.guarded("Do that."):
         raise cupy.cuda.memory.OutOfMemoryError("Out of memory allocating 1,024 bytes.")
-
-
-def test_more_events_than_a_word_has_bits(cuda, table):
+    with pytest.raises(ExecutionError, match=r"takes 0\.0 GB of a GPU's memory, and this one has 0\.0 GB .*Dask"):
+        fit(execution=Cuda(memory=1000))
     with pytest.raises(ParameterError, match="at most 64 events, got 65"):
-        km.KolmogorovModel(65, learn_from="ratings", execution=cuda).fit(table)
-
-
-@pytest.mark.parametrize("solver", [{"user_solver": "frank_wolfe"}, {"item_solver": "gd"}, {"psi": "soft"}])
-def test_solvers_that_have_no_kernel(cuda, table, solver):
-    with pytest.raises(ParameterError, match="does not run on a GPU"):
-        km.KolmogorovModel(4, learn_from="ratings", execution=cuda, **solver).fit(table)
+        fit(65)
+    for solver in ({"user_solver": "frank_wolfe"}, {"item_solver": "gd"}, {"psi": "soft"}):
+        with pytest.raises(ParameterError, match="does not run on a GPU"):
+            fit(**solver)
