@@ -6,6 +6,9 @@ from __future__ import annotations
 class KolmogorovError(Exception):
     """Base of all errors raised on purpose; the command line shows its message and nothing else."""
 
+    def __str__(self) -> str:
+        return str(self.args[0]) if self.args else ""
+
 
 class DataError(KolmogorovError, ValueError):
     """The observations cannot be used as they are."""
@@ -19,15 +22,8 @@ class ParameterError(KolmogorovError, ValueError):
     """A parameter has a value outside its range, or a name nobody knows."""
 
 
-class SolverMismatchError(KolmogorovError, ValueError):
-    """The chosen solver cannot take this problem."""
-
-
 class UnknownIdError(KolmogorovError, KeyError):
     """A user or item that the model has never seen, where that was to be an error."""
-
-    def __str__(self) -> str:
-        return str(self.args[0]) if self.args else ""
 
 
 class FileFormatError(KolmogorovError, ValueError):
@@ -36,9 +32,6 @@ class FileFormatError(KolmogorovError, ValueError):
 
 class FileWriteError(KolmogorovError, OSError):
     """A file cannot be written where it was to be."""
-
-    def __str__(self) -> str:
-        return str(self.args[0]) if self.args else ""
 
 
 class MissingExtraError(KolmogorovError, ImportError):

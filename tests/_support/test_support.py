@@ -172,6 +172,4 @@ def test_paths_that_are_none(tmp_path):
     for attempt in (write, check_writable):
         with pytest.raises(FileWriteError, match="cannot be written: Too many levels of symbolic links"):
             attempt(loop)
-        with pytest.raises(FileWriteError, match="NUL"):
-            attempt("a\0b")
     assert loop.is_symlink()

@@ -13,7 +13,7 @@ import naive
 from helpers.strategies import binary_problems, convex_problems
 from kolmogorov import KolmogorovModel, load
 from kolmogorov._support.seeds import row_seeds
-from kolmogorov.errors import DataError, ParameterError, SolverMismatchError
+from kolmogorov.errors import DataError, ParameterError
 from kolmogorov.solvers import SOLVERS, bqp, names, resolve
 from kolmogorov.solvers.contract import UNLIMITED
 
@@ -135,7 +135,7 @@ def test_it_is_named_limited_and_made_again_from_its_options(solver):
     assert resolve(solver.family, other).max_variables is None
     if solver.max_variables is not None:
         size = solver.max_variables + 1
-        with pytest.raises(SolverMismatchError, match=f"at most .* variables, .* has {size}.*'{other}'"):
+        with pytest.raises(ParameterError, match=f"at most .* variables, .* has {size}.*'{other}'"):
             solver.check_size(size)
 
 

@@ -1,6 +1,5 @@
 """Ground floor, which knows nothing of Kolmogorov models.
 
 `jit` compiles, `threads` deals out rows, `seeds` are random numbers; `validation` says what parameters and arrays must
-be; `progress` is what is said meanwhile, `markup` how it is shown, `writing` files that are whole; `optional` imports
-what is not part of the core; `typing` names arrays.
+be; `progress` is what people are told and how it is shown, `files` writes whole files and finds optional packages.
 """

@@ -1,4 +1,4 @@
-"""The only place that compiles, a word to whoever waits for it, and random numbers inside kernels."""
+"""The only place that compiles, a word to whoever waits for it, and random numbers inside kernels (splitmix64)."""
 
 from __future__ import annotations
 
@@ -15,15 +15,13 @@ from kolmogorov._support.progress import notice
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile `function` at its first call; keep the machine code on disk; release the GIL while it runs.
 
-    Kernels are serial: rows are dealt to threads above them, so that one row's arithmetic never depends
-    on how many threads there are. Where no directory can hold the cache (read-only or zipped
-    installations) the kernel is compiled again in each process instead of failing at import.
+    Kernels are serial: rows are dealt to threads above them, so that a row's arithmetic never depends on their number.
     """
     # Nobody takes a kernel's address; without that wrapper a tenth less is compiled.
     options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
     try:
         return numba.njit(cache=True, **options)(function)
-    except RuntimeError:
+    except RuntimeError:  # No directory can hold the cache, as where the installation is read-only.
         return numba.njit(**options)(function)
 
 
@@ -33,8 +31,8 @@ class _Announcer(event.Listener):  # type: ignore[misc]
     said = False
 
     def on_start(self, event: Any) -> None:
-        function = getattr(event.data.get("dispatcher"), "py_func", None)
-        if not self.said and getattr(function, "__module__", "").startswith("kolmogorov."):
+        module = getattr(getattr(event.data.get("dispatcher"), "py_func", None), "__module__", "")
+        if not self.said and module.startswith("kolmogorov."):
             self.said = True
             notice("compiling numerical kernels for this machine; once per installation, some seconds")
 
@@ -49,8 +47,7 @@ event.register("numba:compile", _Announcer())  # type: ignore[no-untyped-call]
 def next_random(state):
     """Advance a splitmix64 state; return the new state and 64 random bits."""
     state = state + np.uint64(0x9E3779B97F4A7C15)
-    z = state
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return state, z ^ (z >> np.uint64(31))
 
@@ -76,14 +73,13 @@ def fill_bits(state, out):
 @kernel
 def fill_normal(state, out):
     """Fill `out` with standard normal numbers (Box-Muller); return the new state."""
-    size = out.size
-    for d in range(0, size, 2):
+    for d in range(0, out.size, 2):
         state, a = next_random(state)
         state, b = next_random(state)
         # 53 bits each; the first is kept off zero for the logarithm.
         radius = np.sqrt(-2.0 * np.log((float(a >> np.uint64(11)) + 1.0) * 2.0**-53))
         angle = 2.0 * np.pi * float(b >> np.uint64(11)) * 2.0**-53
         out[d] = radius * np.cos(angle)
-        if d + 1 < size:
+        if d + 1 < out.size:
             out[d + 1] = radius * np.sin(angle)
     return state

@@ -7,13 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
 
-#: Colours that are read on white and on black.
-_BAR, _LINE, _SOFT = "#6f93e0", "rgba(128,128,128,.35)", "opacity:.72"
-_LONGEST = 80
-#: Control and format characters, lone surrogates, and separators of lines: they act instead of being seen.
-_ACTING = frozenset(("Cc", "Cf", "Cs", "Zl", "Zp"))
-#: Persian, Hindi and emoji cannot be written without joiners, which move nothing.
-_JOINERS = "\u200c\u200d"
+#: A colour that is read on white and on black, and the length of the longest text of a cell.
+_BAR, _LONGEST = "#6f93e0", 80
+#: Control and format characters, lone surrogates, and separators of lines: they act instead of being seen. Persian,
+#: Hindi and emoji cannot be written without joiners, which move nothing.
+_ACTING, _JOINERS = frozenset(("Cc", "Cf", "Cs", "Zl", "Zp")), "\u200c\u200d"
 
 
 def shown(text: Any) -> str:
@@ -33,43 +31,33 @@ def shown(text: Any) -> str:
 
 def card(title: str, *parts: str) -> str:
     """Put pieces under a title."""
-    head = f'<div style="font-weight:600;margin-bottom:.3em">{_text(title)}</div>'
-    return f'<div style="font-size:14px;line-height:1.5;max-width:60em">{head}{"".join(parts)}</div>'
+    return f'<div style="max-width:60em"><b>{_text(title)}</b>{"".join(parts)}</div>'
 
 
 def note(words: str) -> str:
     """Return a paragraph in a soft colour."""
-    return f'<div style="{_SOFT}">{_text(words, 400)}</div>'
+    return f'<div style="opacity:.72">{_text(words, 400)}</div>'
 
 
 def table(columns: Mapping[str, Iterable[Any]], more: int = 0) -> str:
-    """Return a table of named columns; numbers stand to the right, and `more` rows are counted below."""
-    drawn = []
-    for name, cells in columns.items():
-        column = list(cells)
-        side = "right" if all(isinstance(cell, (int, float)) for cell in column) else "left"
-        style = f"text-align:{side};padding:.15em .7em;border-bottom:1px solid {_LINE};background:none"
-        tags = ["th", *["td"] * len(column)]
-        drawn.append(
-            [f'<{t} style="{style}">{_text(cell)}</{t}>' for t, cell in zip(tags, [name, *column], strict=True)]
-        )
-    head, *rows = (f"<tr>{''.join(cells)}</tr>" for cells in zip(*drawn, strict=True))
+    """Return a table of named columns; `more` rows are counted below."""
+    head = "".join(f"<th>{_text(name)}</th>" for name in columns)
+    rows = ("".join(f"<td>{_text(cell)}</td>" for cell in cells) for cells in zip(*columns.values(), strict=True))
+    body = "".join(f"<tr>{cells}</tr>" for cells in rows)
     rest = note(f"and {more:,} more") if more > 0 else ""
-    body = f"<thead>{head}</thead><tbody>{''.join(rows)}</tbody>"
-    return f'<table style="border-collapse:collapse">{body}</table>{rest}'
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{rest}"
 
 
 def bars(labels: Sequence[Any], values: Sequence[float], shown: Sequence[str], colours: Sequence[str] = ()) -> str:
     """Return a bar for each label, as long as its value, to the left if negative; what is `shown` stands beside it."""
-    least, most = min([*values, 0.0]), max([*values, 1e-12])
-    unit, lines, cell = 160 / (most - least), [], '<td style="text-align:left;padding:0 .7em;background:none">'
+    least, lines = min([*values, 0.0]), []
+    unit = 160 / (max([*values, 1e-12]) - least)
     for k, (label, value, words) in enumerate(zip(labels, values, shown, strict=True)):
-        colour, begin = colours[k] if k < len(colours) else _BAR, unit * (min(value, 0.0) - least)
-        bar = f"display:inline-block;height:.8em;width:{unit * abs(value):.1f}px;background:{colour}"
-        # What stands beside the bars begins at one place where some of them go to the left.
-        room = f"margin:0 {160 - begin - unit * abs(value):.1f}px 0 {begin:.1f}px;" if least < 0.0 else ""
-        lines.append(f'<tr>{cell}{_text(label)}</td>{cell}<span style="{room}{bar}"></span> {_text(words)}</td></tr>')
-    return f'<table style="border-collapse:collapse"><tbody>{"".join(lines)}</tbody></table>'
+        place = f"margin-left:{unit * (min(value, 0.0) - least):.1f}px;width:{unit * abs(value):.1f}px"
+        bar = f'<div style="{place};height:.8em;background:{colours[k] if k < len(colours) else _BAR}"></div>'
+        cells = _text(label), bar, _text(words)
+        lines.append("".join(f'<td style="text-align:left">{cell}</td>' for cell in cells))
+    return f"<table><tbody>{''.join(f'<tr>{line}</tr>' for line in lines)}</tbody></table>"
 
 
 def _text(value: Any, longest: int = _LONGEST) -> str:

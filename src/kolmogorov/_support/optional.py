@@ -13,8 +13,7 @@ def installed(module: str) -> bool:
     """Tell whether `module` could be imported, without importing it."""
     try:
         return find_spec(module) is not None
-    except ModuleNotFoundError:
-        # The package around it is not there.
+    except ModuleNotFoundError:  # The package around it is not there.
         return False
 
 
@@ -28,7 +27,7 @@ def require(module: str, *, extra: str, purpose: str) -> Any:
 def to_frame(columns: dict[str, Any], backend: str | None = None) -> Any:
     """Make a data frame of the columns in pandas, else polars, else pyarrow: the first that is installed."""
     known = ("pandas", "polars", "pyarrow")
-    if backend is not None and backend not in known:
+    if backend not in (*known, None):
         raise ParameterError(f"'backend' must be one of {', '.join(map(repr, known))} or None, got {backend!r}.")
     name = backend or next(filter(installed, known))
     module = require(name, extra=name, purpose="A data frame")

@@ -16,7 +16,6 @@ logger = logging.getLogger("kolmogorov")
 logger.addHandler(logging.NullHandler())
 #: Lines for people are written while this logger is enabled.
 _terminal = logging.getLogger("kolmogorov.terminal")
-_PACKAGE = __name__.split(".")[0]
 #: When the line that passes was written, 0 where there is none; seconds between two, and their width.
 _passing, _PAUSE, _WIDTH = 0.0, 0.2, 79
 
@@ -39,7 +38,7 @@ def is_silent() -> bool:
 def notice(message: str, *, always: bool = False) -> None:
     """Log `message`, and show it on standard error when a person is watching, or `always`."""
     logger.info(shown(message))
-    if sys.stderr is not None and (always or (sys.stderr.isatty() and not is_silent())):
+    if always or (sys.stderr is not None and sys.stderr.isatty() and not is_silent()):
         say(message)
 
 
@@ -65,13 +64,11 @@ def say(message: object) -> None:
 def warn(message: str, category: type[Warning]) -> None:
     """Warn at the line outside the library from which it was called."""
     level, frame = 1, sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == _PACKAGE:
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == "kolmogorov":
         level, frame = level + 1, frame.f_back
     warnings.warn(category(message), stacklevel=level + 1)
 
 
 def says_stop(answer: Any) -> bool:
     """Tell whether a callback asks to stop: by True, or NumPy's; what `list.append` returns means go on."""
-    import numpy as np
-
-    return isinstance(answer, (bool, np.bool_)) and bool(answer)
+    return type(answer).__name__ in ("bool", "bool_") and bool(answer)

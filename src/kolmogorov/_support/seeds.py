@@ -21,8 +21,7 @@ def base_seed(random_state: Any) -> int:
         return int((random_state or np.random.default_rng()).integers(2**63))
     if isinstance(random_state, np.random.RandomState):
         return int(random_state.randint(2**31 - 1))
-    whole = isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool)
-    if whole and random_state >= 0:
+    if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool) and random_state >= 0:
         return int(random_state) % 2**63
     raise ParameterError(f"'random_state' must be None, an integer >= 0 or a NumPy generator, got {random_state!r}.")
 
@@ -32,19 +31,19 @@ def generator(random_state: Any, *path: int) -> np.random.Generator:
     return np.random.default_rng([base_seed(random_state), *path])
 
 
+@np.errstate(over="ignore")
 def row_seeds(seed: int, sweep: int | Rows, side: int, rows: Rows) -> Seeds:
     """Hash (seed, sweep, side, row) into one 64-bit seed per row (splitmix64)."""
-    with np.errstate(over="ignore"):
-        return mixed(half_step_seed(seed, sweep, side) + _GAMMA * (rows.astype(np.uint64) + np.uint64(1)))
+    return mixed(half_step_seed(seed, sweep, side) + _GAMMA * (rows.astype(np.uint64) + np.uint64(1)))
 
 
+@np.errstate(over="ignore")
 def half_step_seed(seed: int, sweep: int | Rows, side: int) -> Seeds:
     """Hash (seed, sweep, side), which with the number of a row gives its seed."""
-    with np.errstate(over="ignore"):
-        state = np.array([seed], dtype=np.uint64)
-        for part in (sweep, side):
-            state = mixed(state + _GAMMA * np.uint64(part + 1))
-        return state
+    state = np.array([seed], dtype=np.uint64)
+    for part in (sweep, side):
+        state = mixed(state + _GAMMA * np.uint64(part + 1))
+    return state
 
 
 def mixed(z: Seeds) -> Seeds:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import threading
-from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -18,13 +17,11 @@ from numpy.typing import NDArray
 from kolmogorov._support.typing import Floats
 from kolmogorov.errors import ParameterError
 
-# Numbers by judgement, unless something else is said; benchmarks/train.py shows what they come to.
+# Numbers by judgement; benchmarks/train.py shows what they come to.
 #: Upper limit on the Gram matrices a share holds at once, in matrix entries: 1 MiB of float64, a processor's cache.
 _SHARE_ENTRIES = 1 << 17
-#: Shares per thread, so that a thread with easy rows takes another share instead of waiting.
-_SHARES_PER_THREAD = 4
-#: Rounds in which shares of equal work are dealt: long ones first, short ones so that threads end together.
-_ROUNDS = 5
+#: Shares per thread, so that one with easy rows takes another share instead of waiting: of rows, and of equal work.
+_SHARES, _EQUAL_SHARES = 4, 16
 #: Work that is worth a share of its own, in multiplications: some hundred microseconds, many times its dispatch.
 _WORTH = 1 << 23
 #: The longest share, in multiplications: about a second, after which Ctrl-C is heard.
@@ -41,13 +38,7 @@ def usable_cpus() -> int:
 
 
 def thread_count(n_jobs: int | None) -> int:
-    """Turn scikit-learn's `n_jobs` into a number of threads: None is 1, -1 all processors, -2 all but one.
-
-    Examples
-    --------
-    >>> thread_count(None), thread_count(3)
-    (1, 3)
-    """
+    """Turn scikit-learn's `n_jobs` into a number of threads: None is 1, -1 all processors, -2 all but one."""
     if n_jobs is None:
         return 1
     if isinstance(n_jobs, bool) or not hasattr(n_jobs, "__index__") or int(n_jobs) == 0:
@@ -56,13 +47,7 @@ def thread_count(n_jobs: int | None) -> int:
 
 
 class Threads:
-    """Deal shares of rows to `n_jobs` threads; with one thread, run them in the caller's.
-
-    Examples
-    --------
-    >>> with Threads(2) as dealer:
-    ...     dealer.deal(lambda first, last: None, n_rows=10, row_entries=64)
-    """
+    """Deal shares of rows to `n_jobs` threads, of which the caller's is one: ``with Threads(2) as dealer``."""
 
     def __init__(self, n_jobs: int | None = None) -> None:
         self.n_threads = thread_count(n_jobs)
@@ -75,15 +60,13 @@ class Threads:
 
     def __enter__(self) -> Threads:
         if self.n_threads > 1:
-            # Whoever deals is one of the threads.
             self._pool = ThreadPoolExecutor(self.n_threads - 1, thread_name_prefix="kolmogorov")
         return self
 
     def __exit__(self, *raised: object) -> None:
         if self._pool is not None:
             self._pool.shutdown(wait=True, cancel_futures=True)
-            self._pool = None
-        self._own = threading.local()
+        self._pool, self._own = None, threading.local()
 
     def scratch(self, entries: int) -> Floats:
         """Return memory for so many numbers that is the calling thread's own; the next call gives the same again.
@@ -110,36 +93,28 @@ class Threads:
         where each row's entries begin and end, shares are of equal work and not of equal length, and no more than are
         worth their dispatch: an entry costs `entry_cost` multiplications, and a row as much as `row_cost` entries more.
         """
+        n_shares, done = _SHARES * self.n_threads, np.arange(n_rows + 1)
+        if indptr is not None:
+            done = indptr[: n_rows + 1] - indptr[0] + row_cost * done
+            whole = int(done[-1]) * entry_cost
+            n_shares = max(min(_EQUAL_SHARES * self.n_threads, whole // _WORTH), whole // _LONGEST + 1)
         most = max(1, _SHARE_ENTRIES // max(row_entries, 1))
-        whole = 0 if indptr is None else max(int(indptr[n_rows] - indptr[0] + row_cost * n_rows) * entry_cost, 1)
-        if indptr is None:
-            most = max(1, min(-(-n_rows // (_SHARES_PER_THREAD * self.n_threads)), most))
-        if indptr is None or whole <= _WORTH:
-            cuts = np.arange(most, n_rows, most)
-        else:
-            # In each round the threads get half of what is left, one share each, as long as a share is worth its
-            # dispatch; in the last they get all of it.
-            done = (indptr[: n_rows + 1] - indptr[0]) + row_cost * np.arange(n_rows + 1)
-            halves = 0.5 ** np.minimum(np.arange(1, _ROUNDS + 1), _ROUNDS - 1)
-            shares = np.cumsum(np.maximum(np.repeat(halves / self.n_threads, self.n_threads), _WORTH / whole))
-            shares = np.append(shares, np.arange(1, whole // _LONGEST + 1) * (_LONGEST / whole))
-            bounds = np.searchsorted(done, shares[shares < 1.0] * done[-1])
-            cuts = np.unique(np.concatenate([bounds[bounds > 0], np.arange(most, n_rows, most)]))
-        left = deque(pairwise([0, *cuts[cuts < n_rows].tolist(), n_rows])) if n_rows else deque()
+        cuts = np.searchsorted(done, np.arange(1, n_shares) * (done[-1] / n_shares))
+        cuts = np.unique(np.concatenate([cuts, np.arange(most, n_rows, most)]))
+        shares = [*pairwise([0, *cuts[(cuts > 0) & (cuts < n_rows)].tolist(), n_rows])] if n_rows else []
+        left = iter(shares)
 
         def take() -> None:
-            while True:
-                try:
-                    share = left.popleft()
-                except IndexError:
-                    return
-                try:
+            try:
+                for share in left:
                     work(*share)
-                except BaseException:
-                    left.clear()
-                    raise
+            except BaseException:
+                # Nobody takes another.
+                for _ in left:
+                    pass
+                raise
 
-        helpers = min(self.n_threads, len(left)) - 1
+        helpers = min(self.n_threads, len(shares)) - 1
         futures = [self._pool.submit(take) for _ in range(helpers)] if self._pool is not None else []
         take()
         for future in futures:
@@ -158,7 +133,7 @@ def _blas() -> Any:
     import scipy.linalg  # noqa: F401
     from threadpoolctl import ThreadpoolController
 
-    return ThreadpoolController().select(user_api="blas")
+    return ThreadpoolController().select(user_api="blas").lib_controllers
 
 
 _lock, _held = threading.Lock(), list[Any]()
@@ -171,21 +146,20 @@ def one_blas_thread() -> Iterator[None]:
     The limit is the process's, so the first of several threads sets it and the last one lifts it.
     """
     with _lock:
-        _held.append(_limited(1))
+        _held.append([library.num_threads for library in _blas()])
+        _limit([1] * len(_blas()))
     try:
         yield
     finally:
         with _lock:
             before = _held.pop()
             if not _held:
-                _limited(before)
+                _limit(before)
 
 
-def _limited(limits: Any) -> dict[str, int]:
-    """Set how many threads BLAS uses; return how many it used, by library."""
-    before = {library.filepath: library.num_threads for library in _blas().lib_controllers}
-    for library in _blas().lib_controllers:
+def _limit(counts: list[int]) -> None:
+    """Set how many threads each BLAS library uses."""
+    for library, count in zip(_blas(), counts, strict=True):
         # Since threadpoolctl 3.8 only the thread that has set a limit may set another, unless it is cleared.
         getattr(library, "clear_controlling_thread", lambda **_: None)(force=True)
-        library.set_num_threads(limits if isinstance(limits, int) else limits[library.filepath])
-    return before
+        library.set_num_threads(count)

@@ -6,6 +6,7 @@ import difflib
 import math
 import numbers
 import re
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -25,48 +26,38 @@ class Requirement:
         return Requirement(f"{self.words} or {other.words}", lambda value: self.accepts(value) or other.accepts(value))
 
 
-def is_finite(value: Any) -> bool:
-    """Tell whether a real number can be computed with."""
-    try:
-        return math.isfinite(value)
-    except OverflowError:  # An integer beyond all floats.
-        return False
+def is_finite(value: Any, kind: type = numbers.Real) -> bool:
+    """Tell a number that can be computed with; booleans are none, nor are integers beyond all floats."""
+    return isinstance(value, kind) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
 
 
-def _is_real(value: Any) -> bool:
-    """Tell a finite number; booleans are none."""
-    return isinstance(value, numbers.Real) and not isinstance(value, bool) and is_finite(value)
+#: Kernels count in integers of 64 bits.
+_MOST = 2**63 - 1
 
 
-def _is_whole(value: Any) -> bool:
-    """Tell a whole number of 64 bits, as the kernels count."""
-    whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
-    return whole and -(2**63) <= int(value) < 2**63
-
-
-def integer(minimum: int, maximum: int = 2**63 - 1) -> Requirement:
-    """An integer not below `minimum`, nor above `maximum`, of 64 bits as the kernels count; no boolean."""
-    words = f"an integer >= {minimum}" if maximum == 2**63 - 1 else f"an integer >= {minimum} and <= {maximum}"
-    return Requirement(words, lambda value: _is_whole(value) and minimum <= int(value) <= maximum)
+def integer(minimum: int, maximum: int = _MOST) -> Requirement:
+    """An integer not below `minimum`, nor above `maximum`; no boolean."""
+    words = f"an integer >= {minimum}" + (f" and <= {maximum}" if maximum < _MOST else "")
+    return Requirement(words, lambda value: is_finite(value, numbers.Integral) and minimum <= int(value) <= maximum)
 
 
 def real(minimum: float, maximum: float = math.inf) -> Requirement:
     """A finite real number not below `minimum`, nor above `maximum`."""
     least = "a finite number" if minimum == -math.inf else f"a finite number >= {minimum:g}"
-    words = f"a number from {minimum:g} to {maximum:g}" if math.isfinite(maximum) else least
-    return Requirement(words, lambda value: _is_real(value) and minimum <= float(value) <= maximum)
+    words = f"a number from {minimum:g} to {maximum:g}" if maximum < math.inf else least
+    return Requirement(words, lambda value: is_finite(value) and minimum <= float(value) <= maximum)
 
 
 def between(low: float, high: float) -> Requirement:
     """A real number strictly between two others."""
     words = f"a number between {low:g} and {high:g}"
-    return Requirement(words, lambda value: _is_real(value) and low < float(value) < high)
+    return Requirement(words, lambda value: is_finite(value) and low < float(value) < high)
 
 
 def one_of(words: tuple[str | int, ...]) -> Requirement:
     """One of a few words or whole numbers."""
-    shown = ", ".join(map(repr, words))
-    return Requirement(f"one of {shown}", lambda v: (isinstance(v, str) or _is_whole(v)) and v in words)
+    shown = f"one of {', '.join(map(repr, words))}"
+    return Requirement(shown, lambda v: (isinstance(v, str) or is_finite(v, numbers.Integral)) and v in words)
 
 
 def instance(kind: type) -> Requirement:
@@ -76,7 +67,7 @@ def instance(kind: type) -> Requirement:
 
 NONE = Requirement("None", lambda value: value is None)
 AUTO = Requirement("'auto'", lambda value: isinstance(value, str) and value == "auto")
-POSITIVE = Requirement("a finite number > 0", lambda value: _is_real(value) and float(value) > 0.0)
+POSITIVE = Requirement("a finite number > 0", lambda value: is_finite(value) and float(value) > 0.0)
 BOOLEAN = Requirement("True or False", lambda value: isinstance(value, (bool, np.bool_)))
 CALLBACK = Requirement("a callable or None", lambda value: value is None or callable(value))
 #: A ridge beyond this only overflows: factors have long ceased to move. By judgement.
@@ -87,32 +78,18 @@ MOST_ROUNDS, MOST_RUNS = 1_000_000, 1_000
 
 
 def check_parameters(owner: str, values: Mapping[str, Any], requirements: Mapping[str, Requirement]) -> None:
-    """Raise for the first parameter that is not what it must be.
-
-    Examples
-    --------
-    >>> check_parameters("KolmogorovModel", {"n_events": 0}, {"n_events": integer(1)})
-    Traceback (most recent call last):
-    kolmogorov.errors.ParameterError: KolmogorovModel: 'n_events' must be an integer >= 1, got 0.
-    """
+    """Raise for the first parameter that is not what it must be: "KolmogorovModel: 'n_events' must be ..., got 0"."""
     for name, requirement in requirements.items():
         if not requirement.accepts(values[name]):
             raise ParameterError(f"{owner}: '{name}' must be {requirement.words}, got {values[name]!r}.")
 
 
 def byte_count(size: Any, name: str) -> int:
-    """Read a number of bytes, given as one or as text with a unit.
-
-    Examples
-    --------
-    >>> byte_count("1.5 GB", "memory"), byte_count("2KiB", "memory"), byte_count(4096, "memory")
-    (1500000000, 2048, 4096)
-    """
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(?:([kmgt])(i?))?b?", str(size).strip(), re.IGNORECASE)
+    """Read a number of bytes, given as one or as text with a unit, such as "1.5 GB"."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmgt]?)b?", str(size).strip().lower())
     if isinstance(size, bool) or not match or float(match[1]) == 0:
         raise ParameterError(f"'{name}' must be a number of bytes or a text such as '500MB' or '2GB', got {size!r}.")
-    power = " kmgt".index((match[2] or " ").lower())
-    return int(float(match[1]) * (1024 if match[3] else 1000) ** power)
+    return int(float(match[1]) * 1000 ** " kmgt".index(match[2] or " "))
 
 
 def suggestion(word: str, known: Iterable[str]) -> str:
@@ -128,28 +105,27 @@ def suggestion(word: str, known: Iterable[str]) -> str:
 LEAST_NUMBER, LARGEST_NUMBER = 1e-15, 1e15
 #: How far the sum of a distribution may be from 1.
 _SLACK = 1e-6
-#: Elements looked at together, so that checks ask for little memory beside what they check.
-_BLOCK = 1 << 18
+
+
+def _check(holds: Any, said: str) -> None:
+    if not holds:
+        raise InvariantError(said)
 
 
 def check_array(what: str, array: NDArray[Any], dtype: Any, shape: tuple[int | None, ...]) -> None:
     """Check type and shape; None stands for any length."""
     fits = array.ndim == len(shape) and all(n in (None, m) for n, m in zip(shape, array.shape, strict=True))
-    if array.dtype != np.dtype(dtype) or not fits:
-        wanted = " x ".join("any" if n is None else str(n) for n in shape)
-        raise InvariantError(f"{what} must be {np.dtype(dtype)}[{wanted}], got {array.dtype}{list(array.shape)}")
-
-
-def _check_all(what: str, array: NDArray[Any], holds: Callable[[NDArray[Any]], Any], otherwise: str) -> None:
-    """Check something of every element, a block of them at a time; comparisons are written so that NaN fails."""
-    flat = array.reshape(-1)
-    if not all(holds(flat[first : first + _BLOCK]).all() for first in range(0, flat.size, _BLOCK)):
-        raise InvariantError(f"{what} holds {otherwise}")
+    wanted = " x ".join("any" if n is None else str(n) for n in shape)
+    said = f"{what} must be {np.dtype(dtype)}[{wanted}], got {array.dtype}{list(array.shape)}"
+    _check(fits and array.dtype == np.dtype(dtype), said)
 
 
 def check_between(what: str, array: NDArray[Any], low: float, high: float) -> None:
-    """Check that every element is a number from `low` to `high`."""
-    _check_all(what, array, lambda x: (x >= low) & (x <= high), f"a number outside [{low:g}, {high:g}], or NaN")
+    """Check that every element is a number from `low` to `high`; written so that NaN fails."""
+    _check(
+        not array.size or (array.min() >= low and array.max() <= high),
+        f"{what} holds a number outside [{low:g}, {high:g}]",
+    )
 
 
 def check_bounded(what: str, array: NDArray[Any]) -> None:
@@ -159,26 +135,25 @@ def check_bounded(what: str, array: NDArray[Any]) -> None:
 
 def check_among(what: str, array: NDArray[Any], levels: Any = (0.0, 1.0)) -> None:
     """Check that every element is one of some numbers, by default a bit."""
-    _check_all(what, array, lambda x: np.isin(x, levels), "a number that is none of its levels")
+    _check(np.isin(array, levels).all(), f"{what} holds a number that is none of its levels")
 
 
 def check_simplex(what: str, array: NDArray[Any]) -> None:
     """Check that the last axis holds distributions."""
     check_between(what, array, 0.0, 1.0 + _SLACK)
-    if not (np.abs(array.sum(axis=-1) - 1.0) <= _SLACK).all():
-        raise InvariantError(f"{what} is not on the probability simplex: a sum is not 1")
+    off = np.abs(array.sum(axis=-1) - 1.0)
+    _check((off <= _SLACK).all(), f"{what} is not on the probability simplex: a sum is not 1")
 
 
 def check_indptr(what: str, indptr: NDArray[np.int64], n_entries: int) -> None:
     """Check that rows begin at 0, follow each other and end with the entries."""
     # Neighbours are compared, since the difference of two integers can overflow.
-    if indptr[0] != 0 or indptr[-1] != n_entries or not (indptr[1:] >= indptr[:-1]).all():
-        raise InvariantError(f"{what} does not increase from 0 to the number of entries, {n_entries}")
+    rising = indptr[0] == 0 and indptr[-1] == n_entries and (indptr[1:] >= indptr[:-1]).all()
+    _check(rising, f"{what} does not increase from 0 to the number of entries, {n_entries}")
 
 
 def check_indices(what: str, indptr: NDArray[np.int64], indices: NDArray[Any], n_partners: int) -> None:
     """Check that partners exist and increase within each row, so that none is there twice; `indptr` was checked."""
     check_between(what, indices, 0, n_partners - 1)
     falls = np.flatnonzero(indices[1:] <= indices[:-1]) + 1
-    if not np.isin(falls, indptr).all():
-        raise InvariantError(f"{what} does not increase within a row: a pair is there twice or out of order")
+    _check(np.isin(falls, indptr).all(), f"{what} does not increase within a row: a pair is there twice")

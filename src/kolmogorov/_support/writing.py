@@ -20,52 +20,42 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
     A symbolic link is followed. A device or a pipe is written to directly. A read-only file is not replaced.
     """
-    with _target(path) as (target, old):
-        if old is not None and not stat.S_ISREG(old):
+    with _target(path) as (target, mode):
+        if mode and not stat.S_ISREG(mode):
             with open(target, "wb") as stream:
                 yield stream
             return
         neighbour = target.parent / f".{target.name[:40]}.{secrets.token_hex(6)}.part"
         try:
             with open(neighbour, "xb") as stream:
-                if old is not None:
-                    os.chmod(neighbour, old & 0o777)
+                if mode:
+                    os.chmod(neighbour, mode & 0o777)
                 yield stream
                 stream.flush()
                 os.fsync(stream.fileno())
             os.replace(neighbour, target)
-        except BaseException:
+        finally:
             neighbour.unlink(missing_ok=True)
-            raise
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:
     """Raise now if `path` could not be written later."""
-    with _target(path) as (target, old):
-        if old is None or stat.S_ISREG(old):
-            with tempfile.NamedTemporaryFile(dir=target.parent, prefix="."):
-                pass
+    with _target(path) as (target, mode):
+        if not mode or stat.S_ISREG(mode):
+            tempfile.TemporaryFile(dir=target.parent).close()
 
 
 @contextmanager
-def _target(path: str | os.PathLike[str]) -> Iterator[tuple[Path, int | None]]:
-    """Follow links, and yield the mode of what is there; errors of the file system name the path that people know."""
-    if "\0" in os.fsdecode(path):
-        raise FileWriteError(f"{os.fspath(path)!r} cannot be written: a path cannot hold a NUL character.")
+def _target(path: str | os.PathLike[str]) -> Iterator[tuple[Path, int]]:
+    """Follow links; yield what is to be written, and its mode, 0 where there is nothing yet. Errors name the path."""
     try:
         target = Path(os.path.realpath(path))
-        try:
-            old = os.stat(target).st_mode
-        except FileNotFoundError:
-            old = None
-        if old is not None and stat.S_ISDIR(old):
+        mode = 0 if not os.path.lexists(target) else os.stat(target).st_mode
+        if stat.S_ISDIR(mode):
             raise IsADirectoryError(None, "it is a directory")
         # Permissions do not bind an administrator, but whoever took them away meant it.
-        bound = old is not None and stat.S_ISREG(old) and not (old & 0o222 and os.access(target, os.W_OK))
-        if bound:
-            raise FileWriteError(f"{path} is read-only. Make it writable, or choose another name.")
-        yield target, old
-    except FileWriteError:
-        raise
+        if stat.S_ISREG(mode) and not (mode & 0o222 and os.access(target, os.W_OK)):
+            raise PermissionError(None, "it is read-only")
+        yield target, mode
     except OSError as error:
         raise FileWriteError(f"{path} cannot be written: {error.strerror or error}.") from None

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from kolmogorov._support import validation as must
 from kolmogorov._support.seeds import row_seeds
 from kolmogorov._support.typing import Floats, Seeds
-from kolmogorov.errors import DataError, SolverMismatchError
+from kolmogorov.errors import DataError, ParameterError
 
 #: What is known of a batch beside its points: by the names of `Solution`, and `converged` and `proved` for its status,
 #: an entry for every row.
@@ -90,7 +90,7 @@ class RowSolver(ABC):
     def check_size(self, size: int) -> None:
         """Raise where the problem has more variables than this solver declares to handle."""
         if self.max_variables is not None and size > self.max_variables:
-            raise SolverMismatchError(
+            raise ParameterError(
                 f"Solver '{self.name}' handles at most {self.max_variables} variables, this problem has {size}. "
                 f"Use a solver without that limit, for example '{UNLIMITED[self.family]}'."
             )
