@@ -28,7 +28,8 @@ class Requirement:
 
 def is_finite(value: Any, kind: type = numbers.Real) -> bool:
     """Tell a number that can be computed with; booleans are none, nor are integers beyond all floats."""
-    return isinstance(value, kind) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
+    number = isinstance(value, kind) and not isinstance(value, bool)
+    return bool(number and abs(value) <= sys.float_info.max)
 
 
 #: Kernels count in integers of 64 bits.
