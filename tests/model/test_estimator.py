@@ -3,7 +3,6 @@ import subprocess
 import sys
 import textwrap
 import threading
-import warnings
 
 import numpy as np
 import pandas as pd
@@ -15,12 +14,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from kolmogorov import BayesianKolmogorovModel, KolmogorovModel, Observations, datasets, metrics, tune
-from kolmogorov.errors import DataError, FileFormatError, ParameterError, UnknownIdError, UnknownIdWarning
+from kolmogorov.errors import DataError, FileFormatError, KolmogorovWarning, ParameterError, UnknownIdError
 from kolmogorov.solvers import resolve
 
-_TABLE_NOT_COLUMN = (
-    "predict(X) completes the table and returns one probability per item; the check wants one number per row"
-)
+_WHOLE_ROWS = "predict(X) completes the table and returns a number for each item; the check wants one for each row"
 
 
 @pytest.mark.long("scikit-learn's checks")
@@ -28,29 +25,14 @@ _TABLE_NOT_COLUMN = (
     [
         KolmogorovModel(n_events=3, max_iter=5, n_jobs=1),
         KolmogorovModel(n_events=3, learn_from="ratings", max_iter=5, n_jobs=1),
+        BayesianKolmogorovModel(2, n_chains=1, burn_in=3, n_samples=4, random_state=0),
     ],
-    expected_failed_checks=lambda estimator: {
-        "check_estimator_sparse_array": _TABLE_NOT_COLUMN,
-        "check_estimator_sparse_matrix": _TABLE_NOT_COLUMN,
-    },
+    expected_failed_checks=lambda estimator: dict.fromkeys(
+        ("check_estimator_sparse_array", "check_estimator_sparse_matrix"), _WHOLE_ROWS
+    ),
 )
 def test_scikit_learn_conventions(estimator, check):
     check(estimator)
-
-
-@pytest.fixture(scope="module")
-def ratings():
-    return Observations.from_arrays(
-        ["ann", "ann", "bob", "bob", "cat", "cat", "dan"],
-        ["tea", "rum", "tea", "gin", "rum", "gin", "tea"],
-        [5, 1, 4, 2, 5, 4, 1],
-        maximum=5,
-    )
-
-
-@pytest.fixture(scope="module")
-def model(ratings):
-    return KolmogorovModel(3, learn_from="ratings", user_reg=0.1, n_init=3, random_state=0).fit(ratings)
 
 
 def test_every_input_gives_the_same_model():
@@ -165,13 +147,20 @@ def test_bad_parameters_are_named(zoo, options, named):
         KolmogorovModel(**options).fit(zoo)
 
 
-def test_bad_tables_are_named():
+def test_bad_tables_are_named(zoo):
     with pytest.raises(ValueError, match="Negative values"):
         KolmogorovModel(2).fit([[1.0, -1.0]])
+    model = KolmogorovModel(2, random_state=0).fit([[0.0, 1.0]])
     with pytest.raises(DataError, match=r"cell \(0, 1\): value must be at most the maximum 1, got 3"):
-        KolmogorovModel(2, random_state=0).fit([[0.0, 1.0]]).transform([[0.0, 3.0]])
+        model.transform([[0.0, 3.0]])
     with pytest.raises(DataError, match=r"shape \(n, 2\), got \(1, 1\)"):
-        KolmogorovModel(2, random_state=0).fit([[0.0, 1.0]]).inverse_transform([[1.0]])
+        model.inverse_transform([[1.0]])
+    with pytest.raises(DataError, match="Read files with kolmogorov.read_ratings"):
+        model.fit("ratings.csv")
+    with pytest.raises(ValueError, match="read-only"):
+        model.theta_[0] = 0
+    with pytest.raises(DataError, match="Expected a table of numbers"):
+        BayesianKolmogorovModel(3).fit({"a": 1})
 
 
 def test_callback_history_and_early_stop(zoo):
@@ -271,71 +260,13 @@ def test_a_frame_gives_its_names(zoo):
     np.testing.assert_allclose(model.transform(table), model.theta_, atol=1e-6)
     model.fit(zoo)
     assert not hasattr(model, "feature_names_in_")
-
-
-def test_wrong_arguments_get_their_own_sentence(zoo):
-    model = KolmogorovModel(2, random_state=0, verbose=True).fit(zoo)
-    with pytest.raises(DataError, match="must be aligned, got 2 users and 3 items"):
-        model.predict(["bear", "boar"], ["milk", "eggs", "hair"])
-    with pytest.raises(DataError, match="Read files with kolmogorov.read_ratings"):
-        model.fit("ratings.csv")
-    with pytest.raises(ValueError, match="read-only"):
-        model.theta_[0] = 0
-
-
-# --- ids that the model does not know -------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def animals(zoo):
-    return {
-        "kolmogorov": KolmogorovModel(3, random_state=0).fit(zoo),
-        "chances": KolmogorovModel(3, psi="soft", random_state=0).fit(zoo),
-        "bayesian": BayesianKolmogorovModel(3, n_chains=1, burn_in=2, n_samples=2, random_state=0).fit(zoo),
-    }
-
-
-@pytest.mark.parametrize("name", ["kolmogorov", "chances", "bayesian"])
-def test_unknown_ids_are_told_of_once_in_a_call(animals, name):
-    model = animals[name]
-    users, items = ["bear", "unicorn", "yeti", "unicorn", "orc", "elf"], ["milk"] * 5 + ["gills"]
-    with pytest.warns(UnknownIdWarning) as caught:
-        told = model.predict(users, items)
-    assert len(caught) == 1
-    assert caught[0].filename == __file__
-    assert "4 unknown users ('unicorn', 'yeti', 'orc', ...) and 1 unknown item ('gills')" in str(caught[0].message)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert np.array_equal(model.predict(users, items, unknown="ignore"), told)
-        model.predict("bear", ["milk", "eggs"])
-    for unknown in ("average", "ignore"):
-        table = Observations.from_arrays(users, items, [1, 0, 1, 0.5, 1, 1], duplicates="mean")
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            model.evaluate(table, unknown=unknown)
-        assert [w.category for w in caught] == [UnknownIdWarning] * (unknown == "average")
-    with pytest.raises(UnknownIdError, match="no data on user 'elf'"):
-        model.evaluate(table, unknown="error")
-
-
-@pytest.mark.parametrize("name", ["kolmogorov", "bayesian"])
-def test_readings_of_unknown_ids_are_errors_that_name_similar_ones(animals, name):
-    model = animals[name]
-    with pytest.raises(
-        UnknownIdError, match=r"none of these ids: 1 unknown user .'Dolfin'.. Did you mean 'dolphin'.*\?"
-    ):
-        model.recommend("Dolfin")
-    with pytest.raises(UnknownIdError, match=r"no data on item 'milc'. Did you mean 'milk'"):
-        model.explain("bear", "milc", unknown="error")
-    with pytest.raises(UnknownIdError, match=r"none of these ids: 1 unknown user .* and 1 unknown item"):
-        model.explain("unicorn", "warp")
-    with pytest.warns(UnknownIdWarning, match="1 unknown user .'unicorn'."):
-        assert model.explain("unicorn", "milk").user_name == "unicorn (unknown)"
-    with pytest.warns(UnknownIdWarning, match="1 unknown user .'unicorn'."):
-        assert set(model.recommend(["bear", "unicorn"], 3, exclude_seen=False)["user"]) == {"bear", "unicorn"}
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert len(model.recommend("unicorn", 3, unknown="ignore")) == 3
+    for labels in (["x", "y", "z"], ["a", "b"]), ([3, 5, 9], [10, 20]):
+        frame = pd.DataFrame([[5.0, 1.0], [1.0, 5.0], [np.nan, 5.0]], index=labels[0], columns=labels[1])
+        model.fit(frame)
+        assert (model.users_.ids.tolist(), model.items_.ids.tolist()) == tuple(list(map(str, side)) for side in labels)
+    with pytest.warns(KolmogorovWarning, match="integers out of order"):
+        model.fit(pd.DataFrame([[5.0, 1.0], [1.0, 5.0]], index=[7, 3], columns=["a", "b"]))
+    assert model.users_.ids.tolist() == ["0", "1"]
 
 
 # --- answers of callbacks -------------------------------------------------------------------------------------------

@@ -76,7 +76,7 @@ def by_single_pairs(model, tmp_path):
 
 def by_frame(model, tmp_path):
     users, items = pairs_of(model)
-    return model.predict(pd.DataFrame({"user": users, "item": items}), output="probability")["prediction"].to_numpy()
+    return model.predict(pd.DataFrame({"user": users, "item": items}), output="probability")
 
 
 def by_observations(model, tmp_path):

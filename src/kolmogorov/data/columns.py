@@ -193,6 +193,10 @@ def _chosen(source: Source, told: Reading, roles: Sequence[str]) -> dict[str, in
             elif isinstance(source, TextSource):
                 more += " If another character separates the columns, name it with sep=."
             raise DataError(f"{source.name}: which column is the {role}? It has: {listed(names)}.{more}")
+    # Where a file has no weights, as another had, every observation weighs one.
+    if "value" in roles and "weight" not in chosen and (at := told.known.get("weight")) is not None:
+        place = names.index(at) if at in names else at if isinstance(at, int) and at < len(names) else -1
+        chosen |= {"weight": place} if place >= 0 and place not in chosen.values() else {}
     return {role: chosen[role] for role in (*ROLES, "weight") if role in chosen}
 
 

@@ -225,6 +225,13 @@ class Observations:
     def __len__(self) -> int:
         return int(self.rows.indptr[-1])
 
+    def __array__(self, *args: Any, **options: Any) -> NDArray[Any]:
+        """Say so: what scikit-learn would split is neither rows nor entries."""
+        raise DataError(
+            "Observations are no array. obs.split(...) and obs.folds(...) hold some of them out, and kolmogorov.tune "
+            "chooses parameters; scikit-learn's own splits and searches take tables of numbers, a row for each user."
+        )
+
     def __str__(self) -> str:
         share = 100.0 * len(self) / max(self.n_users * self.n_items, 1)
         return (

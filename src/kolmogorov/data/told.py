@@ -108,6 +108,8 @@ class Reading(Terms):
     def of_recipe(cls, recipe: Mapping[str, Any], given: Mapping[str, Any]) -> Reading:
         """Return the options of a recipe, over which those given go; its columns are looked for, not asked for."""
         known = {role: recipe[role] for role in ROLES if isinstance(recipe.get(role), str)}
+        if "weight" in recipe:
+            known["weight"] = recipe["weight"]
         names = {option.name for option in fields(cls)} - known.keys() - {"known"}
         return cls(**{name: recipe[name] for name in names if name in recipe} | dict(given), known=known)
 

@@ -39,11 +39,11 @@ from kolmogorov.gpu.lists import lists_at_once
 from kolmogorov.models.ids import (
     Unknown,
     counted,
+    frame_pairs,
     id_of,
     known_part,
     no_data,
     observations_of,
-    pair_frame,
     pair_rows,
     pairs_of,
     rows_in_blocks,
@@ -126,8 +126,8 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         users, items : id, array-like of ids, or data frame
-            Raw ids, aligned; a single id is combined with every one of the other side. Or, as the only argument, a
-            data frame with a user and an item in each row, in columns with usual names such as user_id and movie.
+            Aligned ids; a single one is combined with every one of the other side. Or, as the only argument, a data
+            frame with a user and an item in each row, in columns with usual names such as user_id and movie.
         output : {"rating", "probability"}
             In the units of the data, or on the scale from 0 to 1.
         unknown : {"average", "ignore", "error"}
@@ -138,25 +138,21 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         float or ndarray
-            One for each pair. With `Observations` as the only argument, one for each entry. With a frame of pairs the
-            frame, as what it came, with a column `prediction`, in place of one of that name. With a table as the only
+            One for each pair. With `Observations` as the only argument, one for each entry. With a table as the only
             argument, whose rows are new people, the completed table of shape (n_rows, n_items).
         """
         check_is_fitted(self)
         check_asked("predict", output=output)
-        frame = None
         if items is None and not isinstance(users, Observations):
             known = getattr(self, "feature_names_in_", None)
             # A frame with the columns that were learned from is a table, whatever they are called.
-            if known is None or list(known) != list(getattr(users, "columns", ())):
-                frame = pair_frame(users)
-            if frame is None:
+            a_table = known is not None and list(known) == list(getattr(users, "columns", ()))
+            pairs = None if a_table else frame_pairs(users)
+            if pairs is None:
                 return self._in_units(self._completed(users), output)
-            users, items = frame.users, frame.items
+            users, items = pairs
         rows, single = pair_rows(self.fitted_, users, items, unknown)
         found = self._in_units(self.fitted_.at_rows(*rows), output)
-        if frame is not None:
-            return frame.appended(found)
         return float(found[0]) if single else found
 
     @abstractmethod
@@ -183,8 +179,7 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
             That the model was not fitted to. It predicts those that it was fitted to better than new ones.
         ranking : bool
             Rank all items for every user, leave out those that the model was fitted to for this user, and compare the
-            best k with those they like in `observations`.
-        k : int
+            best `k` with those they like in `observations`.
         likes : float, optional
             With `ranking`: least value that counts as liked, on the probability scale; by default the smallest rating
             that at most about half of the training data reach.
@@ -194,15 +189,14 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         dict
-            `rmse` and `mae` on the probability scale, `rmse_rating` and `mae_rating` in rating units, and for
+            `rmse` and `mae` on the probability scale, `rmse_rating` and `mae_rating` in the units of the data, and for
             0/1 data `accuracy`, `log_loss` and `brier`. For models with events also, of `predict_distribution`:
             `log_score`, the mean logarithm of the probability of what was observed (nearer to 0 is better), and
             `calibration`, how far the probabilities of reaching each value of the scale are from the shares that did,
-            in ten bins each, on average (0 is best). One hundredth of every distribution is spread evenly. Of draws
-            `coverage_90`, the share of ratings that the 90% interval holds.
-            With `ranking` instead the means over users of `recall`, `precision`, `ndcg`, `map`, `mrr` and `hit_rate`;
-            and `coverage`, the share of all items that are in some list, and `mean_popularity`, the mean number of
-            training observations of what is listed.
+            in ten bins each, on average (0 is best); one hundredth of every distribution is spread evenly. Of draws
+            `coverage_90`, the share of ratings that the 90% interval holds. With `ranking` instead the means over users
+            of `recall`, `precision`, `ndcg`, `map`, `mrr` and `hit_rate`; `coverage`, the share of all items that are
+            in some list; and `mean_popularity`, the mean number of training observations of what is listed.
         """
         check_is_fitted(self)
         check_asked("evaluate", ranking=ranking, k=k, likes=likes)
@@ -216,9 +210,8 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
         if ranking:
 
             def elsewhere(rows: Rows) -> Rows | None:
-                found = lists_at_once(
-                    self.execution, fitted, rows, rows, fitted.training.rows, fitted.item_counts, int(k), 0
-                )
+                seen = fitted.training.rows
+                found = lists_at_once(self.execution, fitted, rows, rows, seen, fitted.item_counts, int(k), 0)
                 return None if found is None else found[0]
 
             options = (int(k), fitted.likes if likes is None else float(likes), unknown)
@@ -254,7 +247,6 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
         ----------
         users : id, array-like of ids, or Observations
             Observations are those of guests, whom the model places first.
-        n : int
         guest : dict, optional
             Instead of users: ratings of one guest, in rating units, by ids or titles of items, as
             ``{"Alien": 5, "Heat": 2}``. Items that the model does not know are left out with a warning.
@@ -265,8 +257,7 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
             with a single rating fits that rating perfectly and tends to the top. Items that are placed by attributes
             alone are listed unless it is given.
         rank : {"auto", "probability", "lower"}
-            Order by the probability, or by what nine draws in ten exceed; "auto" takes the lower bound where there are
-            draws.
+            Order by the probability, or by what nine draws in ten exceed: "auto", where there are draws.
         unknown : {"average", "ignore", "error"}
             As in `predict`: an unknown user gets what the population would.
 
@@ -276,23 +267,15 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
             Columns item, title where there are titles, probability, rating and count (observations of the item); for
             several users a column user before them. A `ListModel` has a score, which is neither probability nor rating.
         """
-        options: Any = {"exclude_seen": exclude_seen, "min_count": min_count, "rank": rank, "unknown": unknown}
+        options = {"exclude_seen": exclude_seen, "min_count": min_count, "rank": rank, "unknown": unknown}
         return to_frame(self._asked(users, n, guest, **options))
 
-    def _asked(
-        self,
-        users: Any,
-        n: int,
-        guest: Any = None,
-        *,
-        exclude_seen: bool = True,
-        min_count: int | None = None,
-        rank: str = "auto",
-        unknown: Unknown = "average",
-    ) -> dict[str, NDArray[Any]]:
+    def _asked(self, users: Any, n: int, guest: Any = None, **given: Any) -> dict[str, NDArray[Any]]:
         """Return the columns of `recommend`."""
         check_is_fitted(self)
-        check_asked("recommend", n=n, min_count=min_count, rank=rank, exclude_seen=exclude_seen)
+        asked: dict[str, Any] = {"exclude_seen": True, "min_count": None, "rank": "auto", **given}
+        unknown = asked.pop("unknown", "average")
+        check_asked("recommend", n=n, **asked)
         if (users is None) == (guest is None):
             raise DataError("Give users or a guest, and only one of them.")
         if guest is not None or isinstance(users, Observations):
@@ -301,8 +284,9 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
         else:
             named = np.ndim(users) > 0
             askers = self._known(list(users) if named else [users], unknown)
-        lower = LOWER if rank == "lower" or (rank == "auto" and self._has_draws) else None
-        columns = askers.columns(self.fitted_, int(n), min_count, lower, self.execution, exclude_seen=exclude_seen)
+        lower = LOWER if asked["rank"] == "lower" or (asked["rank"] == "auto" and self._has_draws) else None
+        options = (int(n), asked["min_count"], lower, self.execution)
+        columns = askers.columns(self.fitted_, *options, exclude_seen=asked["exclude_seen"])
         listed = set(columns["user"].tolist())
         if empty := [asker for asker in askers.ids if asker not in listed]:
             whom = counted("user", empty) if named or guest is None else "the guest"
@@ -334,12 +318,8 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
     def similar_items(self, item: Any, n: int = 10) -> Any:
         """Return the items most like one of them, which is given by its id or its title, as a data frame.
 
-        The similarity is the population's probability of both items over that of either.
-
-        Returns
-        -------
-        DataFrame
-            Columns item, title where there are titles, similarity and count (observations of the item).
+        Its columns are item, title where there are titles, similarity, which is the population's probability of both
+        items over that of either, and count (observations of the item).
         """
         return to_frame(self._similar_columns(item, n))
 
@@ -362,13 +342,7 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
     # --- going on to learn ----------------------------------------------------------------------------------------
 
     def update(
-        self,
-        observations: Any = None,
-        *,
-        users: Any = None,
-        items: Any = None,
-        remove: Any = None,
-        forget: Any = None,
+        self, observations: Any = None, *, users: Any = None, items: Any = None, remove: Any = None, forget: Any = None
     ) -> Self:
         """Go on learning: take in new ratings, correct some, remove some.
 
@@ -377,39 +351,22 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
         `KolmogorovModel` of ratings and go over the whole table, and the model moves to what they say. Draws are made
         again over the whole table, by chains that start from the last draws; a line says so. Of a `ListModel` the links
         are those of the new table, with the settings that `fit` chose. Everything is computed on threads, and before
-        anything is replaced: an update that is interrupted leaves the model as it was.
+        anything is replaced: an update that is interrupted leaves the model as it was. One that changes no rating
+        changes no bit, and with an integer `random_state` the same update of the same model gives the same bits.
 
         Parameters
         ----------
         observations : Observations, optional
-            Ratings of known or new users and items. One of a user and an item that the model has a rating of takes the
-            place of that rating. They must fit into the scale of the model.
+            Ratings of known or new users and items, which fit into the scale of the model. One of a user and an item
+            that the model has a rating of takes the place of that rating.
         users, items : data frame or path, optional
             Attributes of new users and items, one row for each, for a model that was fitted with attributes. Who and
             what has no ratings is placed by them; those with ratings in `observations` begin there.
         remove : sequence of (user, item), data frame or Observations, optional
-            Ratings to take out: pairs of ids, or a frame with a column of each. A user or an item that loses its last
-            rating leaves the model, with its id. A rating that is removed and given in `observations` is there
-            afterwards.
+            Ratings to take out, before `observations` are put in. A user or an item that loses its last rating leaves
+            the model, with its id.
         forget : sequence of ids, optional
             Users all of whose ratings are taken out, and who leave the model.
-
-        Returns
-        -------
-        self
-            An update that changes no rating changes no bit. With an integer `random_state` the same update of the same
-            model gives the same bits.
-
-        Examples
-        --------
-        >>> import kolmogorov as km
-        >>> zoo = km.datasets.load("zoo")
-        >>> model = km.KolmogorovModel(5, random_state=0).fit(zoo)
-        >>> unicorn = km.Observations.from_arrays(["unicorn"] * 3, ["hair", "milk", "feathers"], [1, 1, 0])
-        >>> model.update(unicorn).predict("unicorn", "backbone") > 0.5
-        True
-        >>> "unicorn" in model.update(forget=["unicorn"]).users_.ids
-        False
         """
         check_is_fitted(self)
         if observations is not None and not isinstance(observations, Observations):
@@ -483,10 +440,9 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
         from kolmogorov.report import Options, Page, gather, gather_lists, render
 
         check_is_fitted(self)
-        if self.fitted_.has_scores:
-            page = Page(render(gather_lists(self, observations, Options(**options), progress), "lists.js"))
-        else:
-            page = Page(render(gather(self, observations, Options(**options), progress)))
+        given = (self, observations, Options(**options), progress)
+        lists = self.fitted_.has_scores
+        page = Page(render(gather_lists(*given), "lists.js") if lists else render(gather(*given)))
         if path is None:
             return page
         page.write(path)

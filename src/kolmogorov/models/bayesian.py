@@ -98,11 +98,6 @@ class BayesianKolmogorovModel(EventModel):
         none is through.
     verbose : int
 
-    Attributes
-    ----------
-    posterior_ : Posterior
-        The draws; `fitted_` is another name for them.
-
     Examples
     --------
     >>> import kolmogorov as km
@@ -135,8 +130,6 @@ class BayesianKolmogorovModel(EventModel):
     _learned = Posterior
     _has_draws = True
     _rules = _RULES
-    #: The model that draws are read by, made when it is first asked for.
-    _made: KolmogorovModel | None
 
     def fit(self, X: Any, y: None = None, *, users: Any = None, items: Any = None) -> Self:
         """Draw models given a table.
@@ -152,15 +145,6 @@ class BayesianKolmogorovModel(EventModel):
             in the column with a usual name for them, in an index with a name or with texts, or in the first column.
             Cells may be missing, and so may ids. How much each attribute is believed is learned. A column that cannot
             be used is named in a warning. Who and what has no ratings is placed by attributes.
-
-        Examples
-        --------
-        >>> import kolmogorov as km, pandas as pd
-        >>> zoo = km.datasets.load("zoo")
-        >>> legs = pd.DataFrame({"item": zoo.items.ids, "of the body": [len(name) % 2 == 0 for name in zoo.items.ids]})
-        >>> model = km.BayesianKolmogorovModel(5, n_chains=1, burn_in=20, n_samples=5, random_state=0)
-        >>> 0.0 < model.fit(zoo, items=legs).predict("dolphin", "milk") < 1.0
-        True
         """
         self._check_parameters()
         table = learnable(self, X, only_yes=self.unobserved != 0.0)
@@ -180,22 +164,16 @@ class BayesianKolmogorovModel(EventModel):
 
     @property
     def posterior_(self) -> Posterior:
-        """The draws."""
+        """The draws; `fitted_` is another name for them."""
         return self.fitted_
 
     def as_model(self, n_events: int | Auto = "auto", psi: Psi = "binary") -> KolmogorovModel:
         """Return one model that stands for the draws: what a `KolmogorovModel` learns from the table they complete.
 
         It is read, predicts, places new users and is saved as any other; `history_` says its distance from the average.
-
-        Parameters
-        ----------
-        n_events : int or "auto"
-            "auto" takes as many as were asked of the draws; where these were left to the table, as many as are found
-            again in both halves of the chains, as `KolmogorovModel` does.
-        psi : {"binary", "soft"}
-            As in `KolmogorovModel`. Its predictions are near those of the draws: with 16 events and soft psi within
-            about 1%, binary about 2%.
+        `n_events` "auto" takes as many as were asked of the draws; where these were left to the table, as many as are
+        found again in both halves of the chains. Predictions are near those of the draws: with 16 events and soft psi
+        within about 1%, binary about 2%.
         """
         check_is_fitted(self)
         model = self._like_draws(self.n_events if is_auto(n_events) else n_events, psi)
@@ -209,15 +187,13 @@ class BayesianKolmogorovModel(EventModel):
 
     @property
     def _reader(self) -> KolmogorovModel:
-        """As near to the draws' average as so many events with soft psi come."""
-        if self._made is None:
+        """As near to the draws' average as so many events with soft psi come; made when it is first asked for."""
+        kept = self.fitted_.kept
+        if "reader" not in kept:
             model = self._like_draws(self.n_events, "soft")
-            self._made = model._adopt(model._distilled(self.fitted_, keep_interrupted=False)[0])
-        return self._made
-
-    def _adopt(self, fitted: Posterior) -> Self:
-        self._made = None
-        return super()._adopt(fitted)
+            kept["reader"] = model._adopt(model._distilled(self.fitted_, keep_interrupted=False)[0])
+        found: KolmogorovModel = kept["reader"]
+        return found
 
     def predict(
         self,
@@ -228,14 +204,9 @@ class BayesianKolmogorovModel(EventModel):
         return_std: bool = False,
         unknown: Unknown = "average",
     ) -> Any:
-        """Return ratings, or probabilities: the mean over draws.
+        """Return ratings, or probabilities, as `KolmogorovModel.predict` does: the mean over draws.
 
-        Parameters
-        ----------
-        users, items, output, unknown
-            As in `KolmogorovModel.predict`.
-        return_std : bool
-            Also return the standard deviation over draws, in the same units.
+        With `return_std` also return the standard deviation over draws, in the same units.
         """
         if not return_std:
             return super().predict(users, items, output=output, unknown=unknown)
@@ -257,15 +228,9 @@ class BayesianKolmogorovModel(EventModel):
     ) -> tuple[Any, Any]:
         """Return (low, high), which hold a new rating or the probability with the given probability.
 
-        Parameters
-        ----------
-        users, items, unknown
-            As in `predict`.
-        level : float
-        of : {"rating", "probability"}
-            "rating": of a new rating, noise included, in rating units; with the yes/no likelihood its ends are 0 or 1.
-            "probability": of the probability alone. For an unknown user or item both include how much users and items
-            differ.
+        Pairs are given as to `predict`. Of a "rating", noise is included, in the units of the data; with the yes/no
+        likelihood its ends are 0 or 1. Or it is the interval of the "probability" alone. For an unknown user or item
+        both include how much users and items differ.
         """
         rules = {"level": between(0.0, 1.0), "of": one_of(("rating", "probability"))}
         check_parameters("predict_interval", {"level": level, "of": of}, rules)
@@ -278,12 +243,8 @@ class BayesianKolmogorovModel(EventModel):
     def diagnostics(self, observations: Observations, max_entries: int = 1000) -> dict[str, dict[str, Floats]]:
         """Return split R-hat and effective sample size of predictions for some entries, of the priors and the noise.
 
-        Priors that are fixed after burn-in do not vary within a chain, and have neither; they are left out.
-
-        Parameters
-        ----------
-        observations : Observations
-            Best held-out ones; the first `max_entries` are looked at.
+        Entries are the first `max_entries` of observations, best of held-out ones. Priors that are fixed after burn-in
+        do not vary within a chain, and have neither; they are left out.
         """
         check_is_fitted(self)
         check_parameters("diagnostics", {"max_entries": max_entries}, {"max_entries": integer(1)})

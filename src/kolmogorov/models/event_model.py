@@ -62,25 +62,8 @@ class EventModel(TransformerMixin, Recommender):  # type: ignore[misc]
     def predict_distribution(self, users: Any, items: Any = None, *, unknown: Unknown = "average") -> Floats:
         """Return the probability of each rating for pairs of ids: what somebody answers, noise included.
 
-        Parameters
-        ----------
-        users, items, unknown
-            As in `predict`, but for tables.
-
-        Returns
-        -------
-        ndarray of shape (n, n_ratings), or (n_ratings,) for a single pair
-            Columns are the ratings of `rating_values_`, lowest first; of yes/no data, no and yes. Rows sum to 1, and
-            their mean is what `predict` says, unless that lies beyond the ratings.
-
-        Examples
-        --------
-        >>> import kolmogorov as km
-        >>> train, test = km.datasets.load("zoo").split(test_size=0.2, random_state=0)
-        >>> model = km.KolmogorovModel(5, random_state=0).fit(train)
-        >>> chances = model.predict_distribution(test)
-        >>> chances.shape == (len(test), 2), bool(np.allclose(chances @ model.rating_values_, model.predict(test)))
-        (True, True)
+        Pairs are given as to `predict`. Columns are the ratings of `rating_values_`, lowest first; of yes/no data, no
+        and yes. Rows sum to 1, and their mean is what `predict` says, unless that lies beyond the ratings.
         """
         check_is_fitted(self)
         rows, single = pair_rows(self.fitted_, users, items, unknown)
@@ -108,9 +91,9 @@ class EventModel(TransformerMixin, Recommender):  # type: ignore[misc]
         Returns
         -------
         ndarray
-            theta of shape (n_new_users, n_events), or psi of shape (n_new_items, n_events), in the order of
-            `observations.users.ids` or `observations.items.ids`. A user without observations gets the population's
-            theta. Of draws they are those of the one model that stands for them.
+            theta of shape (n_new_users, n_events), or psi of shape (n_new_items, n_events), in the order of their ids
+            in `observations`; of draws, in the one model that stands for them. A user without observations gets the
+            population's theta.
         """
         check_is_fitted(self)
         if not isinstance(observations, Observations):
@@ -192,15 +175,6 @@ class EventModel(TransformerMixin, Recommender):  # type: ignore[misc]
         how much larger the event's share is of those who have the attribute; of items how much more the event's people
         expect of those that have it than everybody does, on the scale from 0 to 1. A category is compared with the
         others of its column, a number with one that is smaller by a standard deviation.
-
-        Examples
-        --------
-        >>> import kolmogorov as km, pandas as pd
-        >>> zoo = km.datasets.load("zoo")
-        >>> size = pd.DataFrame({"user": zoo.users.ids, "length": [len(name) for name in zoo.users.ids]})
-        >>> model = km.KolmogorovModel(5, random_state=0).fit(zoo, users=size)
-        >>> list(model.event_attributes(sure=False).columns)
-        ['event', 'side', 'attribute', 'words', 'effect', 'low', 'high']
         """
         from kolmogorov.interpret.attributes import attribute_columns
 
@@ -213,14 +187,9 @@ class EventModel(TransformerMixin, Recommender):  # type: ignore[misc]
     def relations(self, *, likes: float | None = None, min_ratings: int = 1) -> Relations:
         """Read the logical relations between items off their supports, and the paper's adjacency and influence.
 
-        Parameters
-        ----------
-        likes : float, optional
-            Of ratings, values of at least this, on the probability scale, mean yes; by default the smallest rating that
-            at most about half of the training data reach. An item of soft psi happens in the events where it is nearer
-            to a like than to the rating below.
-        min_ratings : int
-            Leave out items with fewer training observations.
+        Of ratings, values of at least `likes`, on the probability scale, mean yes; by default the smallest rating that
+        at most about half of the training data reach. An item of soft psi happens in the events where it is nearer to a
+        like than to the rating below. Items with fewer than `min_ratings` training observations are left out.
         """
         from kolmogorov.interpret.relations import Relations
 

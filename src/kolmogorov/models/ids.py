@@ -8,7 +8,6 @@ an ordinary consequence of a random split: they are the average too, without a w
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -28,8 +27,8 @@ from kolmogorov.descent.fitted import Trained
 from kolmogorov.errors import DataError, UnknownIdError, UnknownIdWarning
 
 Unknown = Literal["average", "ignore", "error"]
-#: What the column of predictions is called, and ids that a sentence names.
-_PREDICTION, _NAMED = "prediction", 3
+#: Ids that a sentence names.
+_NAMED = 3
 #: Entries that are predicted at once, by judgement: distributions of so many take some 30 MB.
 _FEW = 1 << 16
 
@@ -118,34 +117,13 @@ def rows_of(names: Vocabulary, known: NDArray[np.bool_], ids: Any, what: str, un
     return rows
 
 
-@dataclass(frozen=True, eq=False)
-class PairFrame:
-    """A frame, and the ids of the user and of the item in each of its rows."""
-
-    frame: Any
-    users: NDArray[Any]
-    items: NDArray[Any]
-
-    def appended(self, numbers: Floats) -> Any:
-        """Return the frame with a column of predictions, as what it came; its other columns stay what they are."""
-        if hasattr(self.frame, "assign"):
-            return self.frame.assign(**{_PREDICTION: numbers})
-        if hasattr(self.frame, "with_columns"):
-            import polars
-
-            return self.frame.with_columns(polars.Series(_PREDICTION, numbers))
-        table = pa.table(self.frame)
-        kept = table.select([name for name in table.column_names if name != _PREDICTION])
-        return kept.append_column(_PREDICTION, pa.array(numbers))
-
-
-def pair_frame(raw: Any) -> PairFrame | None:
-    """Return a frame whose columns have usual names for a user and an item; None for everything else.
+def frame_pairs(raw: Any) -> tuple[Any, Any] | None:
+    """Return the users and the items of a frame whose columns have usual names for both; None for everything else.
 
     Examples
     --------
     >>> import pandas as pd
-    >>> pair_frame(pd.DataFrame({"movieId": [7], "userId": ["ann"]})).users.tolist()
+    >>> frame_pairs(pd.DataFrame({"movieId": [7], "userId": ["ann"]}))[0].tolist()
     ['ann']
     """
     if hasattr(raw, "collect_schema") and hasattr(raw, "collect"):
@@ -157,7 +135,7 @@ def pair_frame(raw: Any) -> PairFrame | None:
     found = list(source.batches([usual["user"], usual["item"]]))
     sides = [pa.chunked_array([batch[side] for batch in found]) if found else pa.array([]) for side in (0, 1)]
     texts = [side.cast(pa.string()) if pa.types.is_dictionary(side.type) else side for side in sides]
-    return PairFrame(raw, *(side.to_numpy(zero_copy_only=False) for side in texts))
+    return texts[0].to_numpy(zero_copy_only=False), texts[1].to_numpy(zero_copy_only=False)
 
 
 def pair_rows(known: Trained, users: Any, items: Any, unknown: Unknown) -> tuple[tuple[Rows, Rows], bool]:
@@ -166,10 +144,10 @@ def pair_rows(known: Trained, users: Any, items: Any, unknown: Unknown) -> tuple
         own, partner = _sides(known, users, unknown)
         return (own[users.user_rows()], partner[users.item_rows()]), False
     if items is None:
-        pairs = pair_frame(users)
+        pairs = frame_pairs(users)
         if pairs is None:
             raise DataError("Give users and items, Observations, or a data frame with columns of users and items.")
-        users, items = pairs.users, pairs.items
+        users, items = pairs
     # A single one may be given by its title.
     user_ids, one_user = _ids(id_of(known.users, users, "user"), "user")
     item_ids, one_item = _ids(id_of(known.items, items, "item"), "item")
@@ -188,9 +166,8 @@ def pairs_of(given: Any) -> tuple[Any, Any]:
     """Return the users and the items of pairs: of Observations, a frame, or a sequence of them."""
     if isinstance(given, Observations):
         return given.users.ids[given.user_rows()], given.items.ids[given.item_rows()]
-    frame = pair_frame(given)
-    if frame is not None:
-        return frame.users, frame.items
+    if (found := frame_pairs(given)) is not None:
+        return found
     try:
         pairs = [() if isinstance(pair, str) else tuple(pair) for pair in given]
         users, items = zip(*pairs, strict=True) if pairs else ((), ())

@@ -169,28 +169,6 @@ class KolmogorovModel(EventModel):
         From ratings: file of the state after every sweep, from which a killed fit goes on, to end with the same bits as
         one that was never interrupted.
 
-    Attributes
-    ----------
-    theta_ : ndarray of shape (n_users, n_events)
-        The mixture of events that each user is; rows sum to 1.
-    psi_ : ndarray of shape (n_items, n_events)
-        Booleans; of soft psi numbers from 0 to 1.
-    learned_from_ : {"draws", "ratings"}
-        What the descent went over.
-    stability_ : ndarray of shape (n_events,)
-        How well each event is found again: the correlation of its thetas in two models, each learned from one half of
-        the chains; 1 is the same event. NaN where nothing was compared.
-    users_, items_ : Vocabulary
-        Raw ids, in the order of the rows of `theta_` and `psi_`.
-    scale_ : Scale
-        Maps probabilities to rating units.
-    history_ : list of Sweep
-        `objective`, `rmse`, `user_seconds`, `item_seconds` of every sweep of the descent. From draws the error is the
-        distance from what these say on average.
-    n_iter_ : int
-    n_features_in_ : int
-        Number of items.
-
     Examples
     --------
     >>> import kolmogorov as km
@@ -201,12 +179,6 @@ class KolmogorovModel(EventModel):
     >>> (milk,) = model.items_.encode(["milk"])
     >>> bool(abs(model.predict(model.users_.ids, "milk") - model.theta_ @ model.psi_[milk]).max() < 1e-9)
     True
-
-    The paper's two-by-two example, of which one entry is missing, has a model without training error:
-
-    >>> example = km.KolmogorovModel(4, learn_from="ratings", user_reg=0.0, n_init=5, random_state=0)
-    >>> example.fit([[0.8, 0.4], [float("nan"), 0.6]]).predict([0, 0, 1], [0, 1, 1]).round(6).tolist()
-    [0.8, 0.4, 0.6]
     """
 
     fitted_: Fitted
@@ -243,20 +215,14 @@ class KolmogorovModel(EventModel):
 
     @classmethod
     def as_in_paper(cls, n_events: int, **changes: Any) -> Self:
-        """Return the model as the paper trains it (its Algorithm 4), every parameter set.
+        """Return the model as the paper trains it (its Algorithm 4), every parameter set; `changes` are set otherwise.
 
-        The uniform prior, lambda_u as printed for MovieLens 100K, mu_i = 0, Frank-Wolfe for the users, the enhanced
-        gradient descent with gamma = 100 and 100 roundings for the items, 20 sweeps from one start. The paper does not
-        print the descent's first step (here 0.2), its tolerance (1e-2) and its Armijo constants (0.3, 0.5): these come
-        nearest to its Table II. One thing is ours: an item keeps its support where rounding found a worse one, and a
-        sweep that makes the fit worse is undone; `keep_better=False` is Algorithm 4 without that.
-
-        Parameters
-        ----------
-        n_events : int
-            4, 8, 16 or 24, for which lambda_u is printed; any other number needs `user_reg`.
-        **changes
-            Parameters to set otherwise.
+        The uniform prior, lambda_u as printed for MovieLens 100K with 4, 8, 16 or 24 events (any other number needs
+        `user_reg`), mu_i = 0, Frank-Wolfe for the users, the enhanced gradient descent with gamma = 100 and 100
+        roundings for the items, 20 sweeps from one start. The paper does not print the descent's first step (here 0.2),
+        its tolerance (1e-2) and its Armijo constants (0.3, 0.5): these come nearest to its Table II. One thing is ours:
+        an item keeps its support where rounding found a worse one, and a sweep that makes the fit worse is undone;
+        `keep_better=False` is Algorithm 4 without that.
 
         Examples
         --------
@@ -266,22 +232,12 @@ class KolmogorovModel(EventModel):
         ('ratings', 'uniform', 30.0, 20, 'enhanced_gd')
         """
         if "user_reg" not in changes and n_events not in _USER_REG:
-            printed = ", ".join(map(str, _USER_REG))
-            raise ParameterError(f"The paper prints lambda_u for {printed} events, got {n_events!r}. Pass 'user_reg'.")
-        parameters = {
-            "psi": "binary",
-            "learn_from": "ratings",
-            "user_reg": _USER_REG.get(n_events),
-            "item_reg": 0.0,
-            "prior": "uniform",
-            "unobserved": 0.0,
-            "user_solver": "frank_wolfe",
-            "item_solver": resolve("binary", "enhanced_gd", **_DESCENT),
-            "max_iter": 20,
-            "tol": 0.0,
-            "n_init": 1,
-        }
-        return cls(n_events, **parameters | changes)
+            known = ", ".join(map(str, _USER_REG))
+            raise ParameterError(f"The paper prints lambda_u for {known} events, got {n_events!r}. Pass 'user_reg'.")
+        steepest = resolve("binary", "enhanced_gd", **_DESCENT)
+        printed = {"user_reg": _USER_REG.get(n_events), "item_reg": 0.0, "prior": "uniform", "max_iter": 20, "tol": 0.0}
+        solvers = {"user_solver": "frank_wolfe", "item_solver": steepest, "learn_from": "ratings"}
+        return cls(n_events, **{**printed, **solvers, **changes})
 
     # --- learning ---------------------------------------------------------------------------------------
 
@@ -403,12 +359,12 @@ class KolmogorovModel(EventModel):
 
     @property
     def theta_(self) -> Floats:
-        """Event probabilities of each user."""
+        """The mixture of events that each user is, (n_users, n_events); rows sum to 1."""
         return read_only(self.fitted_.theta)
 
     @property
     def psi_(self) -> NDArray[Any]:
-        """Support of each item: booleans, or chances."""
+        """The support of each item, (n_items, n_events): booleans, or of soft psi chances."""
         return read_only(self.fitted_.psi)
 
     @property
@@ -418,7 +374,10 @@ class KolmogorovModel(EventModel):
 
     @property
     def stability_(self) -> Floats:
-        """How well each event is found again in another sample, from 0 to 1; NaN where nothing was compared."""
+        """How well each event is found again: how its thetas correlate with those that another sample tells.
+
+        1 is the same event; NaN where nothing was compared. From draws, the samples are two halves of the chains.
+        """
         found = self.fitted_.stability
         return np.full(self.fitted_.n_events, np.nan) if found is None else read_only(found)
 
@@ -429,7 +388,10 @@ class KolmogorovModel(EventModel):
 
     @property
     def history_(self) -> list[Sweep]:
-        """One record per sweep."""
+        """One record for each sweep of the descent: `objective`, `rmse`, `user_seconds`, `item_seconds`.
+
+        From draws the error is the distance from what these say on average.
+        """
         return list(self.fitted_.history)
 
     @property

@@ -76,7 +76,9 @@ def short_plan(table: Observations, n_jobs: int | None) -> Plan:
 def descended(table: Observations, execution: Execution, problem: Problem, search: Search) -> tuple[Fitted, bool]:
     """Descend over ratings; return what was learned, and whether Ctrl-C ended it."""
     check_trainable(table, only_yes=problem.unobserved != 0.0)
-    kind: Any = {Dask: ShardedEngine, Cuda: GpuEngine}.get(type(execution), Engine)
+    kind: Any = Engine
+    if not isinstance(execution, Threads):
+        kind = GpuEngine if isinstance(execution, Cuda) else ShardedEngine
     with one_blas_thread(), execution:
         engine = kind(problem, table, execution)
         found = search.run(engine)
