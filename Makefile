@@ -50,17 +50,14 @@ bench: $(VENV)/bench.stamp $(VENV)/kernels.stamp          ## run the benchmarks 
 	$(BIN)/python benchmarks/train.py
 	$(BIN)/python benchmarks/solvers.py
 	$(BIN)/python benchmarks/rules.py
-	$(BIN)/python benchmarks/one_model.py
 	$(BIN)/python benchmarks/stability.py
-	$(BIN)/python benchmarks/coherence.py
 	$(BIN)/python benchmarks/accuracy.py
 	$(BIN)/python benchmarks/scale.py
 	$(BIN)/python benchmarks/lists.py
-	$(BIN)/python benchmarks/attributes.py
 	$(BIN)/python benchmarks/serve.py
 
 tables: $(VENV)/dev.stamp   ## put the results of benchmarks into the docs
-	$(BIN)/python benchmarks/render.py
+	$(BIN)/python benchmarks/tables.py
 
 paper: $(VENV)/dev.stamp $(VENV)/kernels.stamp   ## compute the paper's tables and figures into reproduce/results/ and docs/paper.md (hours)
 	$(BIN)/python -m reproduce all
@@ -103,5 +100,5 @@ $(VENV)/docs.stamp: $(VENV)/pip.stamp pyproject.toml
 	touch $@
 
 $(VENV)/bench.stamp: $(VENV)/dev.stamp pyproject.toml
-	$(PIP) install --editable '.[bench,sdp]' --group peers
+	$(PIP) install --editable '.[bench,sdp]'
 	touch $@

@@ -1,17 +1,17 @@
-"""Errors of Kolmogorov models beside their peers: ratings, tables of many kinds, intervals.
+"""Errors of Kolmogorov models beside their peers: ratings, tables of many kinds, one model by its events.
 
     python benchmarks/accuracy.py [PART | TABLE] ... [jobs=N]
 
 Parts are 100k, u, 1m and 1m90 (MovieLens 100K, random 80/20 and the official u1 to u5; MovieLens 1M, random 80/20 and
-90/10), peers and sparse (more libraries, on MovieLens 100K and on a planted table), kinds (all tables of `planted.py`;
-each may be named instead) and intervals. Every fit has a process of its own, on one thread, in which imports and
-kernels are loaded before anything is measured; seconds are the processor's, so that `jobs=` may be as many as there are
-processors. Memory is the peak beyond what the process held before.
+90/10), kinds (all tables of `planted.py`; each may be named instead) and events (u1: one model by its number of events,
+beside the draws that it is learned from and one learned from ratings with the best of a grid of ridges). Every fit but
+those of the last has a process of its own, on one thread, in which imports and kernels are loaded before anything is
+measured; seconds are the processor's, so that `jobs=` may be as many as there are processors. Memory is the peak beyond
+what the process held before.
 
 "Beside draws" is how much larger an error is than that of our draws, with the standard error of this difference, from
 the losses of the same ratings; less than two standard errors is a tie. Settings of peers were chosen on splits of seeds
-from 100 on; only the rank and kind of factorisation machines in `kinds` is the best by the test part itself. LensKit is
-in no extra, since it brings PyTorch: `pip install lenskit`.
+from 100 on; only the rank and kind of factorisation machines in `kinds` is the best by the test part itself.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -61,7 +60,6 @@ KINDS = [
     Column("draws / myfm"),
     Column("seconds: myfm, one model, draws", [".1f", ".1f", ".1f"], "{} / {} / {}"),
 ]
-LEVELS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 COMMAND = "python benchmarks/accuracy.py"
 
 
@@ -162,53 +160,12 @@ def cmfrec(train: Observations, test: Observations, seed: int) -> tuple[Any, Non
     return np.clip(np.where(np.isnan(found), frame["Rating"].mean(), found), 1, 5), None
 
 
-def lenskit(train: Observations, test: Observations, seed: int) -> tuple[Any, None]:
-    import pandas as pd
-    from lenskit.als import BiasedMFScorer
-    from lenskit.data import from_interactions_df
-    from lenskit.training import TrainingOptions
-
-    columns = {"user_id": train.user_rows(), "item_id": train.item_rows(), "rating": train.scale.rating(train.values)}
-    known = from_interactions_df(pd.DataFrame(columns), users=np.arange(train.n_users), items=np.arange(train.n_items))
-    model = BiasedMFScorer(features=40, epochs=15, regularization=0.15)
-    model.train(known, TrainingOptions(rng=seed, device="cpu"))
-    # A row of zeros, which the number -1 means, stands for whom the training part does not know.
-    arrays = (model.user_embeddings, model.item_embeddings, model.bias.user_biases, model.bias.item_biases)
-    padded = [np.concatenate([each, np.zeros((1, *np.shape(each)[1:]))]) for each in map(np.asarray, arrays)]
-    u, i = entry_rows(train, test)
-    found = model.bias.global_bias + padded[2][u] + padded[3][i] + (padded[0][u] * padded[1][i]).sum(axis=1)
-    return np.clip(found, 1, 5), None
-
-
-def nmf(holes: str) -> Method:
-    """scikit-learn's NMF, whose holes hold zeros or the means of their items."""
-
-    def fitted(train: Observations, test: Observations, seed: int) -> tuple[Any, None]:
-        from sklearn.decomposition import NMF
-
-        cells = (train.values, (train.user_rows(), train.item_rows()))
-        table: Any = sparse.csr_matrix(cells, shape=(train.n_users, train.n_items))
-        if holes == "means":
-            means = (table.sum(axis=0).A1 + train.values.mean()) / (train.columns.counts + 1)
-            table = np.where(table.toarray() > 0, table.toarray(), means)
-        model = NMF(16, init="nndsvda", max_iter=200, random_state=seed)
-        left = model.fit_transform(table)
-        u, i = entry_rows(train, test)
-        found = np.where((u >= 0) & (i >= 0), (left[u] * model.components_.T[i]).sum(axis=1), train.values.mean())
-        return train.scale.rating(np.clip(found, 0.2, 1.0)), None
-
-    return fitted
-
-
 BIASES, DRAWS = "user and item biases", "`BayesianKolmogorovModel()`"
 ONE, CHANCES = "`KolmogorovModel()`", '`KolmogorovModel(psi="soft")`'
 ONE_16, CHANCES_16 = "`KolmogorovModel(16)`", '`KolmogorovModel(16, psi="soft")`'
 #: What a method imports, and how it predicts.
 METHODS: dict[str, tuple[str | None, Method]] = {
     BIASES: (None, biases),
-    "scikit-learn NMF, holes as zeros": ("sklearn.decomposition", nmf("zeros")),
-    "scikit-learn NMF, holes as item means": ("sklearn.decomposition", nmf("means")),
-    "LensKit BiasedMF": ("lenskit.als", lenskit),
     "Surprise SVD": ("surprise", surprise_svd),
     "cmfrec CMF": ("cmfrec", cmfrec),
     **{f"myfm, ids only, rank {rank}": ("myfm", myfm(rank, pattern=False)) for rank in (4, 8, 16, 32)},
@@ -227,7 +184,6 @@ LARGER = [
     *(f"myfm, who rated what, rank {rank}" for rank in (16, 32, 64)),
     *(f"myfm, ordered probit, rank {rank}" for rank in (16, 32)),
 ]
-PEERS = [name for name in METHODS if not name.startswith("myfm") or name in OF_RANK_8]
 
 
 @dataclass(frozen=True)
@@ -266,17 +222,12 @@ def run(method: str, train: Observations, test: Observations, seed: int) -> Run:
 
 def runs_of(splits: list[Split], methods: list[str], jobs: int) -> dict[str, list[Run]]:
     """Run every method whose package is there on every split."""
-    present = [name for name in METHODS if name in methods and ((module := METHODS[name][0]) is None or there(module))]
+    present = [name for name in METHODS if name in methods and ((module := METHODS[name][0]) is None or peer(module))]
     # The longest first, so that none is left alone at the end.
     tasks = [(method, *split, seed) for method in reversed(present) for seed, split in enumerate(splits)]
     with ThreadPoolExecutor(jobs) as pool:
         found = list(pool.map(lambda task: in_process(run, *task), tasks))
     return {name: [one for one, task in zip(found, tasks, strict=True) if task[0] == name] for name in present}
-
-
-def there(module: str) -> bool:
-    package = module.partition(".")[0]
-    return peer(package, None if package == "lenskit" else "bench")
 
 
 def mean(runs: list[Run], name: str) -> float:
@@ -296,7 +247,7 @@ def tie(difference: float, error: float) -> str:
     return ", a tie" if abs(difference) < 2 * error else ""
 
 
-# --- MovieLens, and more peers ---------------------------------------------------------------------------------------
+# --- MovieLens ---------------------------------------------------------------------------------------
 
 
 def official() -> list[Split]:
@@ -313,30 +264,16 @@ def random(name: str, share: float, seeds: int) -> Callable[[], list[Split]]:
     return lambda: [movielens(name).split(share, random_state=seed) for seed in range(seeds)]
 
 
-#: Which table a part is saved in, how it is called there, its splits, and the methods.
-PARTS: dict[str, tuple[str, str, Callable[[], list[Split]], list[str]]] = {
+#: How a part is called in the table, its splits, and the methods.
+PARTS: dict[str, tuple[str, Callable[[], list[Split]], list[str]]] = {
     "100k": (
-        "accuracy",
         "MovieLens 100K, 80/20",
         random("ml-100k", 0.2, 5),
-        [name for name in PEERS if "NMF" not in name and "LensKit" not in name] + ["myfm, who rated what, rank 16"],
+        [*OF_RANK_8, LARGER[0], *(name for name in METHODS if not name.startswith("myfm"))],
     ),
-    "u": ("accuracy", "u1 to u5", official, [BIASES, *OF_RANK_8, *LARGER, *OURS]),
-    "1m": (
-        "accuracy",
-        "MovieLens 1M, 80/20",
-        random("ml-1m", 0.2, 1),
-        [BIASES, "myfm, who rated what, rank 16", "myfm, who rated what, rank 32", *OURS],
-    ),
-    "1m90": ("accuracy", "MovieLens 1M, 90/10", random("ml-1m", 0.1, 3), [BIASES, DRAWS]),
-    "peers": ("peers", "MovieLens 100K", random("ml-100k", 0.2, 2), PEERS),
-    # The full table of item means would have 160 million cells.
-    "sparse": (
-        "peers",
-        "planted, 6 ratings a user",
-        lambda: [made("books", 0).split(0.2, random_state=0)],
-        [name for name in PEERS if "item means" not in name],
-    ),
+    "u": ("u1 to u5", official, [BIASES, *OF_RANK_8, *LARGER, *OURS]),
+    "1m": ("MovieLens 1M, 80/20", random("ml-1m", 0.2, 1), [BIASES, *LARGER[:2], *OURS]),
+    "1m90": ("MovieLens 1M, 90/10", random("ml-1m", 0.1, 3), [BIASES, DRAWS]),
 }
 #: Methods that the README shows: how it names them, and what they leave behind.
 OPENING = {
@@ -352,8 +289,8 @@ OPENING = {
 
 def compare(part: str, jobs: int) -> None:
     """Save the rows of a part, and of MovieLens 100K what the README shows."""
-    name, words, splits, methods = PARTS[part]
-    table = Table(name, "Errors in rating units, means over splits; one thread", f"{COMMAND} {part}", COLUMNS)
+    words, splits, methods = PARTS[part]
+    table = Table("accuracy", "Errors in rating units, means over splits; one thread", f"{COMMAND} {part}", COLUMNS)
     runs = runs_of(splits(), methods, jobs)
     for method, found in runs.items():
         apart = None
@@ -373,16 +310,16 @@ def compare(part: str, jobs: int) -> None:
             if method in rows:
                 short.add(shown, *rows[method][2:5], leaves)
         finish(short)
-    table.command = f"{COMMAND} {' '.join(key for key, value in PARTS.items() if value[0] == name)}"
+    table.command = f"{COMMAND} {' '.join(PARTS)}"
     finish(table, parts=True)
 
 
 # --- tables of many kinds --------------------------------------------------------------------------------------------
 
 #: Those whose test has a few thousand cells at most: means over three seeds.
-SMALL = ("zoo", "parties", "blocs", "probit", "hundred", "sixes", "types")
+SMALL = ("zoo", "parties", "probit", "types")
 #: Tables with few values but more than yes and no, of which there is an ordered probit model.
-ORDERED = ("books", "tweets", "survey", "votes", "clusters", "noise", "three", "small", "assembly")
+ORDERED = ("books", "tweets", "survey", "votes", "clusters", "noise", "three", "assembly")
 #: Nearly full ones, which bear high ranks.
 DENSE = ("survey", "digits", "assembly", "assembly, yes/no")
 
@@ -415,57 +352,53 @@ def compare_kinds(names: list[str], jobs: int) -> None:
     finish(table, parts=True)
 
 
-# --- intervals -------------------------------------------------------------------------------------------------------
+# --- one model by the number of events -------------------------------------------------------------------------------
 
 
-def intervals() -> None:
-    """Save how many held-out ratings of MovieLens 100K intervals hold, and draw some of them."""
-    import matplotlib
+def events() -> None:
+    """Save errors on u1 of one model by its events and values, and of what it is learned from."""
+    train, test = official()[0]
+    columns = [Column("u1 of MovieLens 100K"), Column("events", ".0f"), Column("RMSE, stars", ".4f")]
+    columns += [Column("from the average, stars", ".3f"), Column("log score", ".3f"), Column("seconds", ".1f")]
+    table = Table("one-model", "MovieLens 100K, u1; as many threads as processors", f"{COMMAND} events", columns)
+    guess, _ = biases(train, test, 0)
+    table.add(BIASES, None, np.sqrt(np.mean((guess - test.scale.rating(test.values)) ** 2)), None, None, None)
 
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
+    def row(name: str, made: Callable[[], Any]) -> Any:
+        began = time.perf_counter()
+        model = made()
+        seconds, scores = time.perf_counter() - began, model.evaluate(test, unknown="ignore")
+        apart = 5 * model.history_[-1].rmse if getattr(model, "learned_from_", "") == "draws" else None
+        table.add(name, model.fitted_.n_events, scores["rmse_rating"], apart, scores["log_score"], seconds)
+        return model
 
-    train, test = movielens("ml-100k").split(test_size=0.2, random_state=0)
-    model = km.BayesianKolmogorovModel(random_state=0).fit(train)
-    columns = [Column("level", ".2f"), Column("share inside", ".3f")]
-    title = f"Coverage of {len(test)} held-out ratings"
-    table = Table("coverage", title, f"{COMMAND} intervals", columns, transposed=True)
-    for level in LEVELS:
-        table.add(level, inside(model, test, level))
+    km.KolmogorovModel(random_state=0).fit(km.datasets.load("zoo"))
+    base = km.KolmogorovModel(8, learn_from="ratings")
+    grid = {"n_events": (8, 16), "user_reg": (3.0, 10.0, 30.0, 100.0), "item_reg": (0.0, 0.3)}
+    ridges = "learned from the ratings, ridges from a grid"
+    row(ridges, lambda: km.tune(train, model=base, folds=5, random_state=0, **grid).model)
+    drawn = row("draws", lambda: km.BayesianKolmogorovModel(random_state=0).fit(train))
+    for psi, words in (("binary", "happens or not"), ("soft", "a chance")):
+        for size in (8, 16, 24, 32):
+            row(f"`as_model`, {words}", lambda size=size, psi=psi: drawn.as_model(size, psi))
+    row(ONE, lambda: km.KolmogorovModel(random_state=0).fit(train))
+    row(CHANCES, lambda: km.KolmogorovModel(psi="soft", random_state=0).fit(train))
     finish(table)
-    stars, predicted = test.scale.rating(test.values), model.predict(test)
-    low, high = model.predict_interval(test)
-    some = np.random.default_rng(0).choice(len(test), 40, replace=False)
-    some = some[np.argsort(predicted[some])]
-    groups = np.array_split(np.argsort(predicted, kind="stable"), 12)
-    figure, (left, middle, right) = plt.subplots(1, 3, figsize=(13, 4), layout="constrained")
-    left.vlines(np.arange(40), low[some], high[some], color="0.7", linewidth=4, label="90% interval")
-    left.plot(np.arange(40), predicted[some], "o", markersize=4, label="prediction")
-    left.plot(np.arange(40), stars[some], "x", color="tab:red", label="rating")
-    left.set(title="Forty held-out ratings", xlabel="sorted by prediction", ylabel="stars")
-    left.legend(fontsize=8)
-    middle.plot(LEVELS, LEVELS, "--", color="0.6")
-    middle.plot(LEVELS, [row[1] for row in table.rows], "o-")
-    middle.set(title="Coverage of held-out ratings", xlabel="level", ylabel="share inside")
-    right.plot([1.5, 5], [1.5, 5], "--", color="0.6")
-    right.plot([predicted[group].mean() for group in groups], [stars[group].mean() for group in groups], "o-")
-    right.set(title="Calibration, twelve equal groups", xlabel="mean prediction, stars", ylabel="mean rating")
-    figure.savefig(Path(__file__).resolve().parents[1] / "docs" / "measured" / "intervals.png", dpi=110)
 
 
 def main() -> None:
     """Run what was asked for, or all of it."""
     print(machine())
     os.environ.setdefault("TQDM_DISABLE", "1")  # myfm's progress
-    words = [word for word in sys.argv[1:] if "=" not in word] or [*PARTS, "kinds", "intervals"]
+    words = [word for word in sys.argv[1:] if "=" not in word] or [*PARTS, "kinds", "events"]
     jobs = next((int(word[5:]) for word in sys.argv[1:] if word.startswith("jobs=")), 1)
     for word in words:
         if word in PARTS:
             compare(word, jobs)
     if names := list(TABLES) if "kinds" in words else [word for word in words if word in TABLES]:
         compare_kinds(names, jobs)
-    if "intervals" in words:
-        intervals()
+    if "events" in words:
+        events()
 
 
 if __name__ == "__main__":

@@ -42,6 +42,15 @@ def movielens(name: str) -> Observations:
         sys.exit(f"skipped: {error}")
 
 
+def sparse_rows(table: Observations) -> Any:
+    """Return a table as implicit takes it."""
+    from scipy.sparse import csr_matrix
+
+    rows = table.rows
+    cells = (rows.values.astype(np.float32), rows.indices.copy(), rows.indptr.astype(np.int32))
+    return csr_matrix(cells, shape=(table.n_users, table.n_items))
+
+
 def environment() -> dict[str, Any]:
     """Return versions and processor; nothing that names this machine or its folders."""
     model = platform.processor() or platform.machine()
@@ -99,16 +108,13 @@ def _child(work: Callable[..., Any], args: tuple[Any, ...], pipe: Any) -> None:
 # --- peers and results -----------------------------------------------------------------------------------------------
 
 
-def peer(module: str, extra: str | None = "bench") -> bool:
-    """Tell whether a peer is installed; where it is not, say once how to install it, and save no table without it.
-
-    `extra` is None for a peer that belongs to no extra.
-    """
+def peer(module: str, extra: str = "bench") -> bool:
+    """Tell whether a peer is installed; where it is not, say once how to install it, and save no table without it."""
     if find_spec(module) is not None:
         return True
     if module not in _ABSENT:
-        _ABSENT[module] = f"'.[{extra}]'" if extra else module
-        print(f"{module} is not installed and is left out. Install it with: pip install {_ABSENT[module]}")
+        _ABSENT[module] = extra
+        print(f"{module} is not installed and is left out. Install it with: pip install '.[{extra}]'")
     return False
 
 
@@ -126,7 +132,7 @@ def finish(*tables: Table, complete: bool = True, parts: bool = False) -> None:
         table.environment, table.transcribed = environment(), False
         if parts:
             beside_stored(table)
-        print(f"{table.name} is saved; `python benchmarks/render.py` shows it in the documents.")
+        print(f"{table.name} is saved; `python benchmarks/tables.py` shows it in the documents.")
         table.write()
 
 

@@ -21,10 +21,12 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from harness import Column, Table, finish, machine, movielens, peer
+from harness import Column, Table, finish, machine, movielens, peer, sparse_rows
 from threadpoolctl import threadpool_limits
 
 from kolmogorov import ListModel, Observations
+from kolmogorov.models.metrics import list_scores
+from kolmogorov.models.ranking import best_lists
 
 CHOOSING, REPORTED = 100, range(2)
 THREADS = 2
@@ -84,14 +86,6 @@ def visited_areas(n_users: int = 20_000, n_items: int = 260, seed: int = 0) -> O
     return Observations.from_arrays(users, items, np.ones(users.size))
 
 
-def matrix(table: Observations) -> Any:
-    """Return the table as implicit takes it."""
-    from scipy.sparse import csr_matrix
-
-    cells = (np.ones(len(table), dtype=np.float32), (table.user_rows(), table.item_rows()))
-    return csr_matrix(cells, shape=(table.n_users, table.n_items))
-
-
 # --- methods: each returns what scores all items of some users -------------------------------------------------------
 
 
@@ -103,7 +97,7 @@ def popularity(train: Observations, seed: int) -> Scorer:
 def cosine(train: Observations, seed: int, neighbours: int) -> Scorer:
     from implicit.nearest_neighbours import CosineRecommender
 
-    model, table = CosineRecommender(K=neighbours, num_threads=THREADS), matrix(train)
+    model, table = CosineRecommender(K=neighbours, num_threads=THREADS), sparse_rows(train)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model.fit(table, show_progress=False)
@@ -128,14 +122,14 @@ def bpr(train: Observations, seed: int, factors: int, rate: float, reg: float, e
 
 def factored(model: Any, train: Observations) -> Scorer:
     """Fit a model of implicit."""
-    model.fit(matrix(train), show_progress=False)
+    model.fit(sparse_rows(train), show_progress=False)
     users, items = model.user_factors.astype(float), model.item_factors.astype(float)
     return lambda rows: users[rows] @ items.T
 
 
 def ease(train: Observations, seed: int, reg: float) -> Scorer:
     """Fit EASE as it is printed (Steck 2019)."""
-    table = matrix(train).astype(float)
+    table = sparse_rows(train).astype(float)
     gram = (table.T @ table).toarray()
     inverse = np.linalg.inv(gram + reg * np.eye(len(gram)))
     weights = inverse / -np.diag(inverse)
@@ -173,20 +167,14 @@ def judged(
     began = time.perf_counter()
     scorer = fit(train, seed, **setting)
     seconds = time.perf_counter() - began
-    popular = np.argsort(-np.bincount(train.item_rows(), minlength=train.n_items), kind="stable")
-    seen, wanted = matrix(train), matrix(test)
     users = np.flatnonzero(test.rows.counts > 0)
-    gains, number = 1.0 / np.log2(np.arange(2, 12)), np.minimum(test.rows.counts[users], 10)
-    lists, hits = np.empty((users.size, 10), dtype=np.int64), np.empty((users.size, 10))
-    for first in range(0, users.size, 500):
-        part = slice(first, first + 500)
-        scores = np.where(seen[users[part]].toarray() > 0, -np.inf, scorer(users[part]))
-        # Of items with the same score the popular one comes first.
-        lists[part] = popular[np.argsort(-scores[:, popular], axis=1, kind="stable")[:, :10]]
-        hits[part] = np.take_along_axis(wanted[users[part]].toarray(), lists[part], axis=1)
-    by_user = {"ndcg": np.full(table.n_users, np.nan), "recall": np.full(table.n_users, np.nan)}
-    by_user["ndcg"][users] = hits @ gains / np.cumsum(gains)[number - 1]
-    by_user["recall"][users] = hits.sum(axis=1) / test.rows.counts[users]
+    counts = np.bincount(train.item_rows(), minlength=train.n_items)
+    lists = best_lists(lambda part, _: scorer(users[part]), users, train.rows, counts, 10, 0)[0]
+    place = np.searchsorted(users, test.user_rows())
+    found = list_scores(lists, place, test.item_rows())
+    by_user = {name: np.full(table.n_users, np.nan) for name in ("ndcg", "recall")}
+    for name, numbers in by_user.items():
+        numbers[users] = found[name]
     return by_user | {"coverage": np.unique(lists).size / train.n_items}, seconds
 
 

@@ -12,6 +12,7 @@ from kolmogorov import Observations, datasets
 
 Rows = NDArray[np.int64]
 Generator = np.random.Generator
+Maker = Callable[[Generator], Observations]
 
 
 def sparse_pairs(rng: Generator, n_users: int, n_items: int, n: int, users: float, items: float) -> tuple[Rows, Rows]:
@@ -48,15 +49,37 @@ def table(users: Rows, items: Rows, values: Any, low: float, high: float) -> Obs
     return Observations.from_arrays(users, items, np.clip(values, low, high), maximum=high, **scaling)
 
 
-def books(rng: Generator) -> Observations:
-    users, items = sparse_pairs(rng, 16_000, 10_000, 100_000, 0.6, 0.8)
-    values = 3.9 + low_rank(rng, users, items, 8, 0.35, 0.25, 0.25, 0.8)
-    return table(users, items, np.clip(np.round(values), 1, 5), 0, 5)
+Pairs = Callable[[Generator], tuple[Rows, Rows]]
 
 
-def tweets(rng: Generator) -> Observations:
-    users, items = sparse_pairs(rng, 12_000, 5_000, 72_000, 0.3, 0.9)
-    return table(users, items, np.round(7.4 + low_rank(rng, users, items, 5, 0.9, 0.9, 0.6, 1.3)), 0, 10)
+def sparse(*options: Any) -> Pairs:
+    return lambda rng: sparse_pairs(rng, *options)
+
+
+def dense(*options: Any) -> Pairs:
+    return lambda rng: dense_pairs(rng, *options)
+
+
+def ranked(pairs: Pairs, mean: float, spreads: Any, shown: Callable[[Any], Any], low: float, high: float) -> Maker:
+    """Return what makes a table of low rank: a mean, rank and spreads as in `low_rank`, and how numbers are told."""
+
+    def make(rng: Generator) -> Observations:
+        users, items = pairs(rng)
+        return table(users, items, shown(mean + low_rank(rng, users, items, *spreads)), low, high)
+
+    return make
+
+
+def stars(values: Any) -> Any:
+    return np.clip(np.round(values), 1, 5)
+
+
+def thirds(values: Any) -> Any:
+    return np.select([values < -0.6, values < 0.5], [0, 1], 2)
+
+
+def positive(values: Any) -> Any:
+    return values > 0.0
 
 
 def survey(rng: Generator) -> Observations:
@@ -68,22 +91,11 @@ def survey(rng: Generator) -> Observations:
     return table(users, items, np.round(values), 1, 5)
 
 
-def jokes(rng: Generator) -> Observations:
-    users, items = dense_pairs(rng, 4_000, 100, 0.6)
-    return table(users, items, 1.0 + low_rank(rng, users, items, 6, 2.0, 1.0, 2.2, 3.8), -10, 10)
-
-
 def votes(rng: Generator) -> Observations:
     users, items = dense_pairs(rng, 180, 2_000, 0.9)
     bloc, line = rng.integers(7, size=180), rng.choice([0, 0.5, 1], p=[0.15, 0.15, 0.7], size=(7, 2_000))
     apart = rng.random(len(users)) < 0.07
     return table(users, items, np.where(apart, rng.choice([0, 0.5, 1], len(users)), line[bloc[users], items]), 0, 1)
-
-
-def factors(rng: Generator) -> Observations:
-    users, items = sparse_pairs(rng, 1_500, 800, 60_000, 0.4, 0.5)
-    values = low_rank(rng, users, items, 4, 0.3, 0.6, 1.0, 0.5)
-    return table(users, items, values, float(values.min()), float(values.max()))
 
 
 def clusters(rng: Generator) -> Observations:
@@ -92,30 +104,6 @@ def clusters(rng: Generator) -> Observations:
     values = mean[mine[users], yours[items]] + 0.3 * rng.standard_normal(2_000)[users]
     values += 0.4 * rng.standard_normal(500)[items] + 0.8 * rng.standard_normal(len(users))
     return table(users, items, np.clip(np.round(values), 1, 5), 0, 5)
-
-
-def noise(rng: Generator) -> Observations:
-    users, items = sparse_pairs(rng, 1_000, 1_000, 20_000, 0.4, 0.5)
-    return table(users, items, np.clip(np.round(3.5 + low_rank(rng, users, items, 3, 0.1, 0.2, 0.1, 1.2)), 1, 5), 0, 5)
-
-
-def three(rng: Generator) -> Observations:
-    users, items = sparse_pairs(rng, 3_000, 1_500, 60_000, 0.5, 0.7)
-    values = low_rank(rng, users, items, 6, 0.3, 0.6, 0.8, 0.5)
-    return table(users, items, np.select([values < -0.6, values < 0.5], [0, 1], 2), 0, 2)
-
-
-def small(rng: Generator) -> Observations:
-    users, items = dense_pairs(rng, 400, 16, 0.8)
-    return table(users, items, np.round(3.0 + low_rank(rng, users, items, 3, 0.5, 0.5, 0.8, 0.6)), 1, 5)
-
-
-def digits(rng: Generator) -> Observations:
-    return datasets.load("digits")
-
-
-def zoo(rng: Generator) -> Observations:
-    return datasets.load("zoo")
 
 
 def parties(rng: Generator) -> Observations:
@@ -130,30 +118,6 @@ def roll_calls(rng: Generator) -> Observations:
     place = np.where(rng.random(400) < 0.5, 1.0, -1.0)[:, None] * [1.5, 0.0] + 0.6 * rng.standard_normal((400, 2))
     odds = (rng.normal(0.0, 2.2, (600, 2))[items] * place[users]).sum(axis=1) + rng.normal(1.0, 2.0, 600)[items]
     return table(users, items, rng.random(len(users)) < 1.0 / (1.0 + np.exp(-odds)), 0, 1)
-
-
-def blocs(rng: Generator) -> Observations:
-    """Two parties that vote apart on most of 16 motions; a member leans either way."""
-    users, items = dense_pairs(rng, 435, 16, 0.94)
-    share = np.where(rng.random((16, 1)) < 0.75, rng.choice([[0.05, 0.9], [0.9, 0.1], [0.2, 0.8]], 16), 0.55)
-    chance = share[items, (rng.random(435) < 0.6).astype(int)[users]]
-    odds = np.log(chance / (1.0 - chance)) + 0.7 * (rng.standard_normal(435)[users] * rng.choice([-1, 1], 16)[items])
-    return table(users, items, rng.random(len(users)) < 1.0 / (1.0 + np.exp(-odds)), 0, 1)
-
-
-def probit(rng: Generator) -> Observations:
-    users, items = dense_pairs(rng, 400, 16, 0.85)
-    return table(users, items, low_rank(rng, users, items, 3, 0.5, 0.6, 1.0, 0.8) > 0.0, 0, 1)
-
-
-def hundred(rng: Generator) -> Observations:
-    users, items = dense_pairs(rng, 100, 50, 0.8)
-    return table(users, items, low_rank(rng, users, items, 3, 0.5, 0.7, 1.0, 0.7) > 0.0, 0, 1)
-
-
-def sixes(rng: Generator) -> Observations:
-    users, items = sparse_pairs(rng, 1_000, 200, 6_000, 0.3, 0.6)
-    return table(users, items, low_rank(rng, users, items, 3, 0.6, 0.8, 0.8, 0.8) > -0.3, 0, 1)
 
 
 def types(rng: Generator) -> Observations:
@@ -178,35 +142,42 @@ def assembly_yes(rng: Generator) -> Observations:
     return Observations.from_arrays(*names, kept.values, maximum=1)
 
 
-def tiny(rng: Generator) -> Observations:
-    users, items = sparse_pairs(rng, 1_300, 400, 4_800, 0.3, 0.7)
-    return table(users, items, np.round(62 + low_rank(rng, users, items, 2, 14, 7, 2, 17)), 1, 100)
-
-
 #: By name: what is said of each, and how it is made.
-TABLES: dict[str, tuple[str, Callable[[Generator], Observations]]] = {
-    "books": ("16,000 × 10,000, 6 a user, 1 to 5", books),
-    "tweets": ("12,000 × 5,000, 6 a user, 0 to 10", tweets),
+TABLES: dict[str, tuple[str, Maker]] = {
+    "books": (
+        "16,000 × 10,000, 6 a user, 1 to 5",
+        ranked(sparse(16_000, 10_000, 100_000, 0.6, 0.8), 3.9, (8, 0.35, 0.25, 0.25, 0.8), stars, 0, 5),
+    ),
+    "tweets": (
+        "12,000 × 5,000, 6 a user, 0 to 10",
+        ranked(sparse(12_000, 5_000, 72_000, 0.3, 0.9), 7.4, (5, 0.9, 0.9, 0.6, 1.3), np.round, 0, 10),
+    ),
     "survey": ("1,500 × 50, nearly full, 1 to 5, traits and types", survey),
-    "jokes": ("4,000 × 100, 60% full, continuous", jokes),
+    "jokes": (
+        "4,000 × 100, 60% full, continuous",
+        ranked(dense(4_000, 100, 0.6), 1.0, (6, 2.0, 1.0, 2.2, 3.8), np.asarray, -10, 10),
+    ),
     "votes": ("180 × 2,000, 90% full, yes, abstain, no", votes),
-    "factors": ("1,500 × 800, 40 a user, continuous, 4 strong factors", factors),
     "clusters": ("2,000 × 500, 25 a user, 1 to 5, clusters of both", clusters),
-    "noise": ("1,000 × 1,000, 20 a user, 1 to 5, nearly all noise", noise),
-    "three": ("3,000 × 1,500, 20 a user, three values, 6 strong factors", three),
-    "small": ("400 × 16, 80% full, 1 to 5", small),
-    "digits": ("1,797 × 64 pixels, 0 to 16", digits),
+    "noise": (
+        "1,000 × 1,000, 20 a user, 1 to 5, nearly all noise",
+        ranked(sparse(1_000, 1_000, 20_000, 0.4, 0.5), 3.5, (3, 0.1, 0.2, 0.1, 1.2), stars, 0, 5),
+    ),
+    "three": (
+        "3,000 × 1,500, 20 a user, three values, 6 strong factors",
+        ranked(sparse(3_000, 1_500, 60_000, 0.5, 0.7), 0.0, (6, 0.3, 0.6, 0.8, 0.5), thirds, 0, 2),
+    ),
+    "digits": ("1,797 × 64 pixels, 0 to 16", lambda rng: datasets.load("digits")),
     "parties": ("435 × 16, yes/no, one dimension", parties),
     "roll calls": ("400 × 600, yes/no, two dimensions", roll_calls),
-    "zoo": ("101 × 15, yes/no", zoo),
-    "blocs": ("435 × 16, yes/no, two parties", blocs),
-    "probit": ("400 × 16, yes/no, 3 factors", probit),
-    "hundred": ("100 × 50, yes/no, 3 factors", hundred),
-    "sixes": ("1,000 × 200, 6 a user, yes/no, 3 factors", sixes),
+    "zoo": ("101 × 15, yes/no", lambda rng: datasets.load("zoo")),
+    "probit": (
+        "400 × 16, yes/no, 3 factors",
+        ranked(dense(400, 16, 0.85), 0.0, (3, 0.5, 0.6, 1.0, 0.8), positive, 0, 1),
+    ),
     "types": ("600 × 40, yes/no, 5 types", types),
     "assembly": ("193 × 1,110 motions, votes of countries: yes, abstain, no", assembly),
     "assembly, yes/no": ("the same without those who abstained", assembly_yes),
-    "tiny": ("1,300 × 400, 3 a user, 1 to 100, hardly more than biases", tiny),
 }
 
 

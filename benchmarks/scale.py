@@ -18,8 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from harness import Column, Table, finish, in_process, machine, peak_memory, peer
-from train import sparse_rows
+from harness import Column, Table, finish, in_process, machine, peak_memory, peer, sparse_rows
 
 import kolmogorov as km
 

@@ -1,13 +1,20 @@
-"""A table of figures: filled by a benchmark, kept as JSON in benchmarks/results, shown in Markdown."""
+"""A table of figures: filled by a benchmark, kept as JSON in benchmarks/results, shown in documents.
+
+`python benchmarks/tables.py` puts all of them into README.md and docs/, each in place of what stands between the
+comments ``<!-- table: NAME -->`` and ``<!-- end -->``.
+"""
 
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-RESULTS = Path(__file__).resolve().parent / "results"
+ROOT = Path(__file__).resolve().parents[1]
+RESULTS = ROOT / "benchmarks" / "results"
+PLACE = re.compile(r"(<!-- table: (?P<name>[a-z0-9-]+) -->\n)(?P<old>.*?)(<!-- end -->)", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -125,3 +132,21 @@ def _line(cells: Any) -> str:
 
 def _rule(n: int) -> str:
     return "|" + "---|" * n
+
+
+# --- documents -------------------------------------------------------------------------------------------------------
+
+
+def documents() -> list[Path]:
+    """Return the documents that may hold tables."""
+    return [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def rendered(text: str, folder: Path = RESULTS) -> str:
+    """Return a document's text with every marked table made anew."""
+    return PLACE.sub(lambda place: f"{place[1]}\n{Table.read(place['name'], folder).markdown()}\n{place[4]}", text)
+
+
+if __name__ == "__main__":
+    for path in documents():
+        path.write_text(rendered(path.read_text(encoding="utf-8")), encoding="utf-8")

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from harness import Column, Table, finish, in_process, machine, movielens, peer
+from harness import Column, Table, finish, in_process, machine, movielens, peer, sparse_rows
 
 import kolmogorov as km
 from kolmogorov import Observations
@@ -60,15 +60,6 @@ def implicit(table: Observations, n_factors: int) -> Callable[[int], Any]:
     return lambda n: AlternatingLeastSquares(n_factors, iterations=n, random_state=0, num_threads=2).fit(
         known, show_progress=False
     )
-
-
-def sparse_rows(table: Observations) -> Any:
-    """Return a table as implicit takes it."""
-    from scipy.sparse import csr_matrix
-
-    rows = table.rows
-    cells = (rows.values.astype(np.float32), rows.indices.copy(), rows.indptr.astype(np.int32))
-    return csr_matrix(cells, shape=(table.n_users, table.n_items))
 
 
 FITS: dict[str, tuple[Callable[..., Any], int]] = {

@@ -18,9 +18,9 @@ def module(monkeypatch):
 
 
 def test_documents_show_what_was_measured(module):
-    render = module("render")
-    differing = [path.name for path in render.documents() if render.rendered(text := path.read_text("utf-8")) != text]
-    assert not differing, "run: python benchmarks/render.py"
+    tables = module("tables")
+    differing = [path.name for path in tables.documents() if tables.rendered(text := path.read_text("utf-8")) != text]
+    assert not differing, "run: python benchmarks/tables.py"
 
 
 @pytest.mark.parametrize("path", RESULTS, ids=lambda path: path.stem)
@@ -38,8 +38,8 @@ def test_results_are_whole(path, module, tmp_path):
 
 
 def test_every_result_is_shown_and_every_script_described(module):
-    render = module("render")
-    shown = {m["name"] for path in render.documents() for m in render.PLACE.finditer(path.read_text("utf-8"))}
+    tables = module("tables")
+    shown = {m["name"] for path in tables.documents() for m in tables.PLACE.finditer(path.read_text("utf-8"))}
     assert {path.stem for path in RESULTS} <= shown
     described = (BENCHMARKS / "README.md").read_text("utf-8")
     for script in BENCHMARKS.glob("*.py"):
@@ -47,7 +47,7 @@ def test_every_result_is_shown_and_every_script_described(module):
 
 
 def test_a_table_is_written_read_and_shown(module, tmp_path, capsys):
-    tables, render = module("tables"), module("render")
+    tables = module("tables")
     columns = [tables.Column("D"), tables.Column("error", ".2f")]
     table = tables.Table("t", "Errors", "python benchmarks/t.py", columns, transposed=True)
     table.add(4, 0.125)
@@ -55,12 +55,11 @@ def test_a_table_is_written_read_and_shown(module, tmp_path, capsys):
     assert "| 4 | 0.12 |" in capsys.readouterr().out
     table.write(tmp_path)
     assert tables.Table.read("t", tmp_path) == table
-    text = "before\n<!-- table: t -->\nold\n<!-- end -->\nafter <!-- table: none -->\n<!-- end -->\n"
-    new = render.rendered(text, tmp_path)
+    text = "before\n<!-- table: t -->\nold\n<!-- end -->\nafter"
+    new = tables.rendered(text, tmp_path)
     assert "| D | 4 | 8 |\n|---|---|---|\n| error | 0.12 |  |\n" in new
     assert "old" not in new
-    assert "Not measured yet." in new
-    assert render.rendered(new, tmp_path) == new
+    assert tables.rendered(new, tmp_path) == new
 
 
 def test_rows_of_parts_that_were_not_run_stay_as_they_were_stored(module, tmp_path):
