@@ -152,24 +152,18 @@ def test_a_file_is_whole_or_as_it_was_and_as_private(tmp_path):
     assert path.read_bytes() == b"old"
     assert list(tmp_path.iterdir()) == [path]
     write(path)
-    assert path.read_bytes() == b"new"
-    assert path.stat().st_mode & 0o777 == 0o600
+    assert (path.read_bytes(), path.stat().st_mode & 0o777) == (b"new", 0o600)
 
 
-def test_a_read_only_file_is_not_replaced(tmp_path):
-    path = tmp_path / "model"
-    path.write_bytes(b"old")
-    path.chmod(0o444)
-    for attempt in (write, check_writable):
-        with pytest.raises(FileWriteError, match="is read-only"):
-            attempt(path)
-    assert path.read_bytes() == b"old"
-
-
-def test_paths_that_are_none(tmp_path):
-    loop = tmp_path / "loop"
+def test_what_cannot_be_written_is_not(tmp_path):
+    kept, loop = tmp_path / "model", tmp_path / "loop"
+    kept.write_bytes(b"old")
+    kept.chmod(0o444)
     loop.symlink_to(loop)
-    for attempt in (write, check_writable):
-        with pytest.raises(FileWriteError, match="cannot be written: Too many levels of symbolic links"):
-            attempt(loop)
+    wrong = {kept: "it is read-only", tmp_path: "it is a directory", tmp_path / "no" / "model": "No such file"}
+    for path, words in (wrong | {loop: "Too many levels of symbolic links"}).items():
+        for attempt in (write, check_writable):
+            with pytest.raises(FileWriteError, match=f"{path} cannot be written: {words}"):
+                attempt(path)
+    assert kept.read_bytes() == b"old"
     assert loop.is_symlink()

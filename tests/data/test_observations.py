@@ -168,16 +168,16 @@ def test_at_most_about_half_of_the_ratings_are_likes(ratings, expected):
 # --- splits -----------------------------------------------------------------------------------------------------------
 
 
-@given(tables(), st.integers(0, 2**31), st.sampled_from([0.2, 0.5, 0.9]), st.sampled_from(["entry", "user", "one"]))
+@given(tables(), st.integers(0, 2**31), st.sampled_from([0.2, 0.5, 0.9]), st.sampled_from(["entry", "user"]))
 def test_splits_share_out_every_entry_once(table, seed, share, by):
     counts = table.rows.counts
     if by == "entry":
         n_test = round(share * len(table))
         possible = 0 < n_test < len(table)
     else:
-        wanted = np.minimum(1 if by == "one" else np.round(share * counts), counts - 1).clip(0)
+        wanted = np.minimum(np.round(share * counts), counts - 1).clip(0)
         n_test, possible = wanted.sum(), wanted.any()
-    options = {"random_state": seed, "by": "leave_one_out" if by == "one" else by}
+    options = {"random_state": seed, "by": by}
     if not possible:
         with pytest.raises(DataError, match="leaves one part empty"):
             table.split(share, **options)
@@ -199,7 +199,7 @@ def test_folds_test_every_entry_once(zoo):
     for wrong, message in (
         (lambda: zoo.folds(1), "'k' must be an integer >= 2, got 1"),
         (lambda: zoo.split(1.5), "'test_size' must be a number between 0 and 1"),
-        (lambda: zoo.split(by="item"), "'by' must be one of 'entry', 'user', 'leave_one_out'"),
+        (lambda: zoo.split(by="item"), "'by' must be one of 'entry', 'user'"),
     ):
         with pytest.raises(ParameterError, match=message):
             wrong()

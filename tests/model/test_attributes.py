@@ -145,6 +145,7 @@ def test_what_cannot_be_done_is_told(planted, frames):
         lambda meta, arrays: meta["items_attributes"].pop(),
         lambda meta, arrays: arrays.update(items_attribute_rows=np.array([10**6])),
         lambda meta, arrays: arrays["items_attribute_slopes"].fill(np.nan),
+        lambda meta, arrays: arrays["items_attribute_values"].fill(1e15),
         lambda meta, arrays: arrays.pop("items_attribute_apart"),
         lambda meta, arrays: meta["items_attributes"][0].update(scale="much"),
         lambda meta, arrays: meta["items_attributes"][0].pop("kind"),

@@ -116,13 +116,6 @@ class Attribute:
         """What the columns are called in front of people."""
         return tuple(f"{self.name}: {category}" for category in self.categories) or (self.name,)
 
-    @property
-    def words(self) -> str:
-        """What it was recognised as."""
-        if not self.categories:
-            return "yes or no" if self.kind == "boolean" else "number"
-        return f"{len(self.categories):,} categories{', lists of them' if self.kind == 'list' else ''}"
-
     def _words(self, cell: Any) -> list[str]:
         """Return the words in a cell."""
         parts = cell if isinstance(cell, list) else [cell] if self.kind == "category" else str(cell).split(_BETWEEN)
@@ -132,10 +125,8 @@ class Attribute:
         """Return cells as numbers before they are standardised, NaN where there is nothing."""
         if self.kind in ("number", "boolean"):
             return np.array([math.nan if cell is None else _number(cell) for cell in cells]).reshape(-1, 1)
-        table, place = (
-            np.zeros((len(cells), len(self.categories))),
-            {text: at for at, text in enumerate(self.categories)},
-        )
+        place = {text: at for at, text in enumerate(self.categories)}
+        table = np.zeros((len(cells), len(place)))
         for row, cell in enumerate(cells):
             if cell is None:
                 table[row] = math.nan
@@ -197,12 +188,10 @@ def block_sizes(columns: Iterable[Attribute]) -> tuple[int, ...]:
 
 
 class Sheet(NamedTuple):
-    """The ids of users or items, which of them each row has, the name of their column, and all other cells by name.
-
-    Cells are in the order of the ids.
-    """
+    """A frame with one row for each id: the name of their column, and all other cells by name, in the order of ids."""
 
     ids: Vocabulary
+    #: Which of the ids each row has.
     order: Rows
     id_name: str
     cells: dict[str, list[Any]]
@@ -264,16 +253,13 @@ class Newcomers(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Attributes:
-    """What is known of all rows of one side of a table.
-
-    `values`, float64[n_rows, n_columns], are the blocks of the `columns` side by side; a row that the frame does not
-    have is 0 everywhere and not `known`. `newcomers` are those of the frame that the table does not have, and
-    `left_out` says of each column that cannot be used why. `id_name` is the column that the ids are in.
-    """
+    """What is known of all rows of one side of a table."""
 
     columns: tuple[Attribute, ...]
+    #: float64[n_rows, n_columns], 0 in rows that the frame does not have, which are not known.
     values: Floats
     known: NDArray[np.bool_]
+    #: Those of the frame that the table does not have; why columns cannot be used; the column of the ids.
     newcomers: Newcomers | None = None
     left_out: dict[str, str] = field(default_factory=dict)
     id_name: str = ""
@@ -285,7 +271,7 @@ class Attributes:
 
     def lines(self, side: Side) -> list[str]:
         """Say what was understood: of whom something is known, as what columns were read, and what is left out."""
-        read = ", ".join(f"{column.name} ({column.words})" for column in self.columns)
+        read = ", ".join(f"{column.name} ({column.kind})" for column in self.columns)
         known = f"{int(self.known.sum()):,} of {len(self.known):,} {side}"
         found = [f"Attributes of {known}, ids in {self.id_name!r}: {read}."]
         if self.left_out:
@@ -306,13 +292,14 @@ class TableAttributes:
     @classmethod
     def read(cls, users: Any, items: Any, ids: tuple[Vocabulary, Vocabulary]) -> TableAttributes:
         """Read frames or files, or None, beside the ids of the table's users and items; or take what was read."""
-        sides: list[Attributes | None] = []
-        for raw, known, side in ((users, ids[0], "users"), (items, ids[1], "items")):
-            found = raw if raw is None or isinstance(raw, Attributes) else read_attributes(raw, known, side)  # type: ignore[arg-type]
-            for line in found.lines(side) if found is not None and found is not raw else ():  # type: ignore[arg-type]
-                warn(line, KolmogorovWarning) if "left out" in line else notice(line)
-            sides.append(found)
-        return cls(*sides)
+        found: dict[Side, Attributes | None] = {"users": users, "items": items}
+        for (side, raw), known in zip(found.items(), ids, strict=True):
+            if raw is not None and not isinstance(raw, Attributes):
+                found[side] = read = read_attributes(raw, known, side)
+                notice(read.lines(side)[0])
+                if read.left_out:
+                    warn(read.lines(side)[1], KolmogorovWarning)
+        return cls(**found)
 
     @property
     def newcomers(self) -> tuple[Newcomers | None, Newcomers | None]:

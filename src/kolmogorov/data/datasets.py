@@ -1,12 +1,6 @@
 """Tables to try things on: bundled, generated, and MovieLens, found on disk or downloaded from GroupLens.
 
 Sources and licences of the bundled ones are beside their files.
-
-Examples
---------
->>> from kolmogorov import datasets
->>> datasets.load("zoo")
-Observations: 1,515 of 101 users × 15 items (100.0% observed), p = r
 """
 
 from __future__ import annotations
@@ -15,6 +9,7 @@ import csv
 import hashlib
 import http.client
 import io
+import json
 import lzma
 import os
 import tempfile
@@ -42,25 +37,12 @@ from kolmogorov.errors import DataError, ParameterError
 
 __all__ = ["Planted", "folds", "load", "names", "planted"]
 
-_MOVIELENS = (
-    "F. Maxwell Harper and Joseph A. Konstan, The MovieLens Datasets, ACM Transactions on Interactive Intelligent "
-    "Systems 5(4), 2015, https://doi.org/10.1145/2827872. It may not be passed on."
-)
+_FILES = files("kolmogorov.data") / "files"
 #: Who made a table, and under which licence it is given on; the page of a model says it.
-CREDITS = {
-    "zoo": "Richard S. Forsyth, Zoo, UCI Machine Learning Repository, 1990, https://doi.org/10.24432/C5R59V. "
-    "Licence: CC BY 4.0.",
-    "un-votes": "Erik Voeten, Anton Strezhnev and Michael Bailey, United Nations General Assembly Voting Data, Harvard "
-    "Dataverse, https://doi.org/10.7910/DVN/LEJUQZ. Licence: CC0 1.0.",
-    "food": "FiveThirtyEight, The FiveThirtyEight International Food Association's 2014 World Cup, "
-    "https://github.com/fivethirtyeight/data/tree/master/food-world-cup. Licence: CC BY 4.0.",
-    "ml-100k": _MOVIELENS,
-    "ml-1m": _MOVIELENS,
-}
+CREDITS: dict[str, str] = json.loads((_FILES / "credits.json").read_text("utf-8"))
 _LICENCE = (
-    "MovieLens is made available by GroupLens (University of Minnesota) for research: it may not be "
-    "redistributed nor used commercially without permission, and publications must acknowledge it "
-    "(Harper & Konstan 2015, doi:10.1145/2827872). The full terms are in the README of the archive."
+    "MovieLens is made available by GroupLens (University of Minnesota) for research: it may not be redistributed nor "
+    "used commercially without permission, and publications must acknowledge it. The full terms are in the archive."
 )
 #: The checksums of archives that GroupLens publishes.
 _MD5 = {"ml-100k": "0e33842e24a9c977be4e0107933c0723", "ml-1m": "c4d9eecfca2ab87c1945afe126590906"}
@@ -73,11 +55,7 @@ _BLOCK = 1 << 18
 def load(name: str, **options: Any) -> Observations:
     """Load a dataset by name.
 
-    Parameters
-    ----------
-    name : {"zoo", "un-votes", "food", "digits", "toy", "planted", "ml-100k", "ml-1m"}
-    **options
-        `un-votes`: `since`, a year. `toy`: `random_state`. `planted`: see `planted`. The others have none.
+    The options are `since`, a year, of "un-votes"; `random_state` of "toy"; those of `planted` of "planted".
 
     Examples
     --------
@@ -119,13 +97,13 @@ def names() -> dict[str, str]:
 
 
 def _wide(name: str, maximum: float, ignore: str) -> Observations:
-    with as_file(files("kolmogorov.data") / "files" / name) as path:
+    with as_file(_FILES / name) as path:
         return read_ratings(path, wide=True, ignore=ignore.split(), maximum=maximum).over(source=None)
 
 
 def _un_votes(since: int = 2000) -> Observations:
     """Yes is 1, abstain 0.5 and no 0. Motions without a title on record go by their ids."""
-    text = lzma.decompress((files("kolmogorov.data") / "files" / "un-votes.csv.xz").read_bytes()).decode("utf-8")
+    text = lzma.decompress((_FILES / "un-votes.csv.xz").read_bytes()).decode("utf-8")
     header, *motions = csv.reader(text.splitlines())
     motions = [row for row in motions if int(row[1][:4]) >= since]
     countries, letters = np.array(header[3].split("|")), np.array([list(row[3]) for row in motions])
@@ -166,16 +144,8 @@ def planted(
 ) -> Planted:
     """Sample a Kolmogorov model and observations of it.
 
-    Parameters
-    ----------
-    n_users, n_items, n_events : int
-    n_observations : int, optional
-        As many distinct cells are observed; all cells by default.
-    noise : float
-        Standard deviation of the Gaussian added to each probability, which is then clipped to [0, 1].
-    binary : bool
-        Observe coin flips with the model's probabilities instead of the probabilities.
-    random_state : int or Generator
+    So many distinct cells are observed, or all. `noise` is the standard deviation of the Gaussian added to each
+    probability, which is then clipped to [0, 1]; with `binary`, coin flips are observed instead of probabilities.
 
     Examples
     --------

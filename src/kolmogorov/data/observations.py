@@ -26,8 +26,8 @@ from kolmogorov.data.view import View, duplicate, nothing_there, sorted_view
 from kolmogorov.data.vocabulary import Vocabulary, in_array, one_dimensional
 from kolmogorov.errors import DataError
 
-By = Literal["entry", "user", "leave_one_out"]
-SPLIT_RULES = {"by": one_of(("entry", "user", "leave_one_out")), "test_size": between(0.0, 1.0)}
+By = Literal["entry", "user"]
+_SPLIT = {"by": one_of(("entry", "user")), "test_size": between(0.0, 1.0)}
 #: At most this share of all ratings are likes: about half. By judgement; on MovieLens it makes 4 of 5 stars a like.
 _HALF = 0.6
 #: Ratings looked at to find which values there are.
@@ -191,9 +191,7 @@ class Observations:
     @cached_property
     def is_binary(self) -> bool:
         """Whether every value is 0 or 1."""
-        rows = self.rows
-        parts = (rows.values[rows.indptr[first] : rows.indptr[last]] for first, last in rows.blocks())
-        return all(bool(((part == 0.0) | (part == 1.0)).all()) for part in parts)
+        return all(bool(((part.values == 0.0) | (part.values == 1.0)).all()) for part in self.rows.parts())
 
     @property
     def path(self) -> Path | None:
@@ -208,9 +206,9 @@ class Observations:
     @cached_property
     def seen_items(self) -> NDArray[np.bool_]:
         """Which items have entries."""
-        seen, rows = np.zeros(self.n_items, dtype=bool), self.rows
-        for first, last in rows.blocks():
-            seen[rows.indices[rows.indptr[first] : rows.indptr[last]]] = True
+        seen = np.zeros(self.n_items, dtype=bool)
+        for part in self.rows.parts():
+            seen[part.indices] = True
         seen.setflags(write=False)
         return seen
 
@@ -299,8 +297,7 @@ class Observations:
     ) -> tuple[Observations, Observations]:
         """Hold out some of the entries: (train, test), with the same ids on both sides.
 
-        `by` "entry", a share `test_size` of all entries; by "user", of every user's entries, but never all of them; by
-        "leave_one_out", one entry of every user who has two.
+        `by` "entry", a share `test_size` of all entries; by "user", of every user's entries, but never all of them.
 
         Examples
         --------
@@ -309,20 +306,18 @@ class Observations:
         >>> len(train), len(test)
         (4, 2)
         """
-        check_parameters("split", {"by": by, "test_size": test_size}, SPLIT_RULES)
+        check_parameters("split", {"by": by, "test_size": test_size}, _SPLIT)
         draws, chosen = generator(random_state), np.zeros(len(self), dtype=bool)
         if by == "entry":
             chosen[draws.permutation(len(self))[: round(test_size * len(self))]] = True
         else:
             counts, owner = self.rows.counts, self.user_rows()
-            # Never all of a row.
-            wanted = np.minimum(1 if by == "leave_one_out" else np.round(test_size * counts), counts - 1).clip(0)
+            wanted = np.minimum(np.round(test_size * counts), counts - 1).clip(0)
             # In each row the entries that come last in this order are held out.
             order = np.lexsort((draws.random(len(self)), owner))
             chosen[order] = self.rows.indptr[1:][owner] - np.arange(len(self)) <= wanted[owner]
         if not chosen.any() or chosen.all():
-            share = f"a share of {test_size:g}" if by != "leave_one_out" else "one of every user"
-            raise DataError(f"To hold out {share} of {len(self)} observation(s) leaves one part empty.")
+            raise DataError(f"To hold out {test_size:.0%} of {len(self)} observation(s) leaves one part empty.")
         return self.subset(~chosen), self.subset(chosen)
 
     def folds(self, k: int = 5, random_state: Any = None) -> Iterator[tuple[Observations, Observations]]:
@@ -333,9 +328,6 @@ class Observations:
         part = np.empty(len(self), dtype=np.uint8 if k < 256 else np.int64)
         part[generator(random_state).permutation(len(self))] = np.arange(len(self)) % k
         return ((self.subset(part != fold), self.subset(part == fold)) for fold in range(k))
-
-
-# --- arrays that people hand in ---------------------------------------------------------------------------------------
 
 
 def numbers_in(raw: Any, what: str, place: Place) -> Floats:

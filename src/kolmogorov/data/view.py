@@ -48,13 +48,11 @@ class View:
     @property
     def nbytes(self) -> int:
         """Bytes held by the four arrays."""
-        return self.indptr.nbytes + self.indices.nbytes + self.values.nbytes + self.weights.nbytes
+        return sum(array.nbytes for array in (self.indptr, self.indices, self.values, self.weights))
 
     def owners(self, first: int, last: int) -> NDArray[np.int32]:
         """Return the row number of each entry of some rows."""
         return np.repeat(np.arange(first, last, dtype=np.int32), np.diff(self.indptr[first : last + 1]))
-
-    # --- others made of it ------------------------------------------------------------------------------------------
 
     def picked(self, rows: NDArray[np.int64]) -> View:
         """Return a copy of some rows, in the order given, as a view of their own."""
@@ -81,7 +79,7 @@ class View:
         weights = self.weights[order] if self.weights.size else self.weights
         return View(ends_of(np.bincount(self.indices, minlength=n_columns)), own, self.values[order], weights)
 
-    # --- block by block: what is only mapped is never in memory as a whole ------------------------------------------
+    # Block by block, so that what is only mapped is never in memory as a whole.
 
     def blocks(self, entries: int | None = None) -> Iterator[tuple[int, int]]:
         """Yield ranges of rows (first, last) that together are all rows, with at most so many entries, or one row."""
@@ -98,48 +96,48 @@ class View:
     def check_intact(self) -> None:
         """Raise where the entries are in a file that has changed its size since it was opened."""
 
+    def parts(self, entries: int | None = None) -> Iterator[View]:
+        """Yield runs of rows, with at most so many entries, as views of their own."""
+        for first, last in self.blocks(entries):
+            part = slice(self.indptr[first], self.indptr[last])
+            indptr = self.indptr[first : last + 1] - part.start
+            yield View(indptr, self.indices[part], self.values[part], self.weights[part])
+
     @property
     def extent(self) -> tuple[float, float] | None:
         """The smallest and the largest value, or None where there are no entries."""
-        parts = (self.values[self.indptr[first] : self.indptr[last]] for first, last in self.blocks())
-        ends = [float(end) for part in parts if part.size for end in (part.min(), part.max())]
-        return (min(ends), max(ends)) if ends else None
+        ends = [end for part in self.parts() if part.values.size for end in (part.values.min(), part.values.max())]
+        return (float(min(ends)), float(max(ends))) if ends else None
 
     @property
     def sums(self) -> Floats:
         """Weighted squares, weighted values and weights, summed up."""
         sums = np.zeros(3)
-        for first, last in self.blocks():
-            part = slice(self.indptr[first], self.indptr[last])
-            values = self.values[part]
-            weights = self.weights[part] if self.weights.size else np.ones(values.size)
+        for part in self.parts():
+            weights = part.weights if part.weights.size else np.ones(part.values.size)
             with one_blas_thread():
-                sums += (weights @ values**2, weights @ values, weights.sum())
+                sums += (weights @ part.values**2, weights @ part.values, weights.sum())
         return sums
 
     def digest(self) -> str:
         """Return a digest of all four arrays."""
         found = hashlib.sha256(self.indptr.tobytes())
-        # Blocks of a size of their own: what is digested first must not change.
-        for first, last in self.blocks(1 << 20):
-            for array in (self.indices, self.values, self.weights):
-                found.update(array[self.indptr[first] : self.indptr[last]].tobytes())
+        # Parts of a size of their own: what is digested first must not change.
+        for part in self.parts(1 << 20):
+            for array in (part.indices, part.values, part.weights):
+                found.update(array.tobytes())
         return found.hexdigest()
 
     def validate(self, n_rows: int, n_partners: int) -> None:
-        """Raise `InvariantError` where the arrays do not form observations of so many rows and partners.
-
-        Compiled code does not look at bounds.
-        """
+        """Raise `InvariantError` where this does not have so many rows and partners; compiled code does not look."""
         check_array("indptr", self.indptr, np.int64, (n_rows + 1,))
         check_indptr("indptr", self.indptr, self.indices.size)
         check_array("values", self.values, np.float64, self.indices.shape)
         check_array("weights", self.weights, np.float64, self.indices.shape if self.weights.size else (0,))
-        for first, last in self.blocks():
-            part = slice(self.indptr[first], self.indptr[last])
-            check_indices("indices", self.indptr[first : last + 1] - part.start, self.indices[part], n_partners)
-            check_between("values", self.values[part], 0.0, 1.0)
-            check_between("weights", self.weights[part], LEAST_WEIGHT, LARGEST_WEIGHT)
+        for part in self.parts():
+            check_indices("indices", part.indptr, part.indices, n_partners)
+            check_between("values", part.values, 0.0, 1.0)
+            check_between("weights", part.weights, LEAST_WEIGHT, LARGEST_WEIGHT)
 
 
 def ends_of(counts: NDArray[Any]) -> NDArray[np.int64]:

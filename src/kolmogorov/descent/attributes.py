@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kolmogorov._support.typing import Floats, Rows
-from kolmogorov._support.validation import check_bounded
-from kolmogorov.data.attributes import Attribute, Side, block_sizes
+from kolmogorov._support.validation import check_between, check_bounded
+from kolmogorov.data.attributes import FARTHEST, Attribute, Side, block_sizes
 from kolmogorov.descent.files import Arrays, Parts, Schema
 from kolmogorov.errors import InvariantError
 
@@ -73,6 +73,7 @@ class _Told:
             raise InvariantError(f"the attributes of {side} do not have {n_columns} columns")
         for name in self.ARRAYS:
             check_bounded(f"the attributes of {side}", getattr(self, name))
+        check_between(f"the attributes of {side}", self.values, -FARTHEST, FARTHEST)
         if rows.size and not ((rows[1:] > rows[:-1]).all() and rows[0] >= 0 and rows[-1] < n_rows):
             raise InvariantError(f"the {side} that are placed by attributes are not those of the table")
 
