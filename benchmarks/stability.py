@@ -28,12 +28,13 @@ from typing import Any
 
 import numpy as np
 from harness import Column, Table, finish, machine, movielens
+from scipy.optimize import linear_sum_assignment
 from scipy.sparse import csr_array
 
 import kolmogorov as km
 from kolmogorov._support.threads import Threads
 from kolmogorov.descent import distillation
-from kolmogorov.descent.distillation import alike, matched
+from kolmogorov.descent.distillation import alike
 from kolmogorov.draws.sampler import drawn
 from kolmogorov.models.learning import short_plan
 
@@ -114,7 +115,7 @@ def compared(first: Found, second: Found) -> tuple[float, float, float]:
         first, second = second, first
     _, mine, theirs = np.intersect1d(first.users.astype(str), second.users.astype(str), return_indices=True)
     found = alike(first.theta[mine], second.theta[theirs], first.weights[mine])
-    place = matched(found)
+    place = linear_sum_assignment(-found)[1]
     each = found[np.arange(len(place)), place]
     names = [len(one & second.names[k]) / max(len(one), 1) for one, k in zip(first.names, place, strict=True)]
     return float(each.mean()), float(each.min()), float(np.mean(names))
@@ -192,7 +193,7 @@ def choices() -> None:
                     made = km.KolmogorovModel(size, psi=psi, max_iter=sweeps, random_state=0)  # type: ignore[arg-type]
                     fits = [made._fit(one, drawn=drawn, compared=False).fitted_ for drawn in two]
                     both = alike(fits[0].theta, fits[1].theta, one.rows.counts.astype(float))
-                    each = both[np.arange(size), matched(both)]
+                    each = both[np.arange(size), linear_sum_assignment(-both)[1]]
                     found.append((each.mean(), each.min(), fits[0].history[-1].rmse))
             table.add(*setting, psi, *np.mean(found, axis=0))
     distillation.SWEEPS, distillation.FIRMED = usual

@@ -5,9 +5,8 @@ summed up. A row group of a Parquet file is read once, by one task, `read_group`
 of their users, and `joined` there in the order of the files.
 
 A sweep is made of `normal_equations` of a block of items, from one shard; `added` in a tree over the shards that is
-always the same; `solved_items` for the block; `at_hand`, the bits of all items; `stepped_users` of each shard.
-
-Every task can be made again from the table, the seed and the psis, so Dask rebuilds what a lost worker held.
+always the same; `solved_items` for the block; `at_hand`, the bits of all items; `stepped_users` of each shard. Every
+task can be made again from the table, the seed and the psis, so Dask rebuilds what a lost worker held.
 """
 
 from __future__ import annotations
@@ -34,8 +33,8 @@ from kolmogorov.descent.engine import Engine, HalfStep, State, user_totals
 from kolmogorov.descent.problem import Partners, Problem
 from kolmogorov.errors import DataError, ExecutionError, KolmogorovError, ParameterError
 
-#: By judgement: blocks of items under way at once, for each thread of the cluster and at most; items of one at least.
-_WINDOW, _LARGEST_WINDOW, _LEAST_ROWS = 2, 32, 64
+#: By judgement: blocks of items under way at once, at most, and items of one at least.
+_WINDOW, _LEAST_ROWS = 32, 64
 #: Normal equations of a block of items: Gram matrices and moments.
 Equations = tuple[Floats, Floats]
 
@@ -101,17 +100,13 @@ class Dask:
         from distributed.comm.core import CommClosedError
 
         if isinstance(error, KilledWorker):
-            raise ExecutionError(
-                f"A task ended its workers again and again, most likely for lack of memory: {error}. Take workers with "
-                "more memory, or less at a time: a smaller shard_ratings=."
-            ) from error
+            told = f"A task ended its workers again and again, most likely for lack of memory: {error}. Take workers"
+            raise ExecutionError(f"{told} with more memory, or less at a time: a smaller shard_ratings=.") from error
         # A client that has lost its scheduler answers with errors of many kinds.
         lost = isinstance(error, (CancelledError, CommClosedError)) or self.client.status != "running"
         if lost and isinstance(error, Exception) and not isinstance(error, KolmogorovError):
-            raise ExecutionError(
-                "The Dask scheduler went away while the fit was running. With a checkpoint, fitting again on another "
-                "cluster goes on where it was."
-            ) from error
+            told = "The Dask scheduler went away while the fit was running. With a checkpoint, fitting again on another"
+            raise ExecutionError(f"{told} cluster goes on where it was.") from error
 
     def read(self, source: Any, **options: Any) -> Observations:
         """Read Parquet files, a path, a pattern such as "part-*.parquet" or several, on the workers that see them.
@@ -136,7 +131,7 @@ class Dask:
 
             return table.over(rows=SpreadView(self, self.sharded(table.rows, task))).with_titles(items=titles)
 
-    def submit(self, function: Callable[..., Any], *args: Any, **where: Any) -> Any:
+    def submit(self, function: Any, *args: Any, **where: Any) -> Any:
         """Make a task, which has the name of its function. Workers must be able to import that."""
         return self.client.submit(function, *args, pure=False, **where)
 
@@ -155,17 +150,13 @@ class Dask:
         """
         workers, bounds, shards = sorted(self.client.nthreads()), list(rows.blocks(self.shard_ratings)), []
         for k, (first, last) in enumerate(bounds):
-            at = k * len(workers) // len(bounds)
-            where: dict[str, Any] = {"workers": workers[at : at + 1], "allow_other_workers": True}
+            where = {"workers": workers[k * len(workers) // len(bounds)], "allow_other_workers": True}
             shards.append((first, last, self.submit(*task(k, first, last), **where)))
         return shards
 
     def of_shards(self, shards: Sequence[tuple[int, int, Any]], name: str) -> list[Any]:
         """Bring here what the rows of each shard have under a name."""
         return self.gather([self.submit(attrgetter(f"rows.{name}"), shard) for *_, shard in shards])
-
-
-# --- tables -----------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -242,9 +233,6 @@ def joined(
     return made_shard(table.n_items, first, rows)
 
 
-# --- the descent ------------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, eq=False)
 class SpreadState:
     """A state whose thetas are where their users are: `blocks` are futures of pairs that begin with a shard's theta."""
@@ -278,10 +266,8 @@ class ShardedEngine(Engine):
         return SpreadState(blocks, state.psi, state.centre, total, state.duals)
 
     def collect(self, state: SpreadState) -> State:
-        """Bring all thetas here, a shard at a time."""
-        theta = np.empty((self.shape[0], state.centre.size))
-        for block, (first, last, _) in zip(state.blocks, self._shards, strict=True):
-            (theta[first:last],) = self._dask.gather([self._dask.submit(getitem, block, 0)])
+        """Bring all thetas here."""
+        theta = np.concatenate(self._dask.gather([self._dask.submit(getitem, block, 0) for block in state.blocks]))
         return State(theta, state.psi, state.centre, duals=state.duals)
 
     def _sums(self) -> Floats:
@@ -304,7 +290,7 @@ class ShardedEngine(Engine):
         """Sum up normal equations block by block of items, and solve each block where its sum is."""
         psi, dask, duals, step = state.psi, self._dask, step.duals, replace(step, duals=None)
         n_items, size = psi.shape
-        window = min(_WINDOW * max(1, sum(dask.client.nthreads().values())), _LARGEST_WINDOW)
+        window = min(2 * max(1, sum(dask.client.nthreads().values())), _WINDOW)
         fitting = dask.block_memory // (window * 8 * size * (size + 1))
         rows = max(1, min(fitting, max(_LEAST_ROWS, -(-n_items // window))))
         solved: list[Any] = []
@@ -342,13 +328,12 @@ def _packed(psi: Floats) -> NDArray[Any]:
 
 
 def _unpacked(content: NDArray[Any], n_events: int) -> Floats:
-    if content.dtype != np.uint8:
-        return np.array(content)
-    return np.unpackbits(content, axis=1, count=n_events).astype(np.float64)
+    bits = content.dtype == np.uint8
+    return np.unpackbits(content, axis=1, count=n_events).astype(np.float64) if bits else np.array(content)
 
 
 def stepped_users(shard: Shard, block: tuple[Floats, Any], psi: NDArray[Any], step: HalfStep) -> Equations:
-    """Return new thetas of a shard, and what the rest of the world needs to know of them."""
+    """Return new thetas of a shard, and what all others need to know of them."""
     here = replace(step, offset=shard.first, centre=np.array(step.centre))
     with one_blas_thread(), Threads(1) as dealer:
         theta, values = here.run(shard.rows, _unpacked(psi, here.centre.size), np.array(block[0]), dealer)

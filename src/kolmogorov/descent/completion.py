@@ -54,15 +54,9 @@ class Many:
         users, items = (~placed_rows(*side) for side in sides)
         if users.all() and items.all():
             return self
-        return Many(
-            self.factors._replace(theta=self.factors.theta[:, users], psi=self.factors.psi[:, items]),
-            without_ids(self.training, ~users, ~items),
-            self.answer_variance[users],
-            self.unobserved,
-            self.n_chains,
-            self.user_attributes,
-            self.item_attributes,
-        )
+        factors = self.factors._replace(theta=self.factors.theta[:, users], psi=self.factors.psi[:, items])
+        table = without_ids(self.training, ~users, ~items)
+        return replace(self, factors=factors, training=table, answer_variance=self.answer_variance[users])
 
 
 @dataclass(frozen=True, eq=False)

@@ -99,15 +99,12 @@ class CompletionEngine(Engine):
     """The engine whose sweeps go over a completed table. Of its problem the row solvers are used, and no ridge."""
 
     def __init__(self, problem: Problem, target: CompletedTable, dealer: Threads) -> None:
-        self.problem = problem
-        self.shape = len(target.user_weights), len(target.item_weights)
-        self.seen_users = target.user_weights > 0.0
-        self._target, self._dealer, self._square = target, dealer, target.square
+        self.problem, self._target, self._dealer, self._square = problem, target, dealer, target.square
 
     def first(self, psi: Floats) -> Run:
         """Begin with the profiles of some groups, or of bits with what chances become from there."""
         size = psi.shape[1]
-        theta, _ = self._thetas(np.full((self.shape[0], size), 1.0 / size), psi, (0, 0))
+        theta, _ = self._thetas(np.full((len(self._target.left), size), 1.0 / size), psi, (0, 0))
         if self.problem.item_solver.family == "binary":
             soft = quick_solver("box", size)
             for index in range(1, SWEEPS + 1):
@@ -118,11 +115,7 @@ class CompletionEngine(Engine):
                 psi = self._psis(rough, theta, psi, (0, index), firm=index / FIRMED)
                 theta, _ = self._thetas(theta, psi, (0, index))
             psi = (psi > 0.5).astype(np.float64)
-        return Run(State(theta, psi, self._centre(theta)))
-
-    def _centre(self, theta: Floats) -> Floats:
-        mean: Floats = theta[self.seen_users].mean(axis=0)
-        return mean / mean.sum()
+        return Run(State(theta, psi, np.full(size, 1.0 / size)))
 
     def sweep(self, state: State, index: int, seed: int) -> tuple[State, Sweep]:
         """Update every psi_i and every theta_u once; `index` counts from 1."""
@@ -133,7 +126,7 @@ class CompletionEngine(Engine):
         ended = time.perf_counter()
         distance = max(float(self._target.user_weights @ values) + self._square, 0.0)
         record = Sweep(index, distance, float(np.sqrt(distance)), ended - between, between - began)
-        return State(theta, psi, self._centre(theta)), record
+        return State(theta, psi, state.centre), record
 
     def _thetas(self, theta: Floats, psi: Floats, stream: tuple[int, int]) -> tuple[Floats, Floats]:
         """Return thetas given psis, and their values."""
@@ -301,11 +294,6 @@ def alike(first: Floats, second: Floats, weights: Floats) -> Floats:
     return np.clip((first * share[:, None]).T @ second / np.maximum(spread, 1e-12), -1.0, 1.0)
 
 
-def matched(found: Floats) -> Rows:
-    """Return which event of the second model each of the first is: those that correlate most, all together."""
-    return np.asarray(linear_sum_assignment(-found)[1])
-
-
 def returning(theta: Floats, apart: list[Floats], weights: Floats, *, halved: bool) -> Floats:
     """Return how well the events of a model are found again in two models of other samples.
 
@@ -313,7 +301,8 @@ def returning(theta: Floats, apart: list[Floats], weights: Floats, *, halved: bo
     samples are halves, two whole ones would correlate more: 2 r / (1 + r) instead of r (Spearman and Brown 1910).
     """
     found = [alike(theta, one, weights) for one in apart]
-    first, second = (matched(one) for one in found)
+    # Which event of the other model each is: those that correlate most, all together.
+    first, second = (linear_sum_assignment(-one)[1] for one in found)
     both = alike(apart[0], apart[1], weights)[first, second]
     if halved:
         both = np.where(both > 0.0, 2.0 * both / (1.0 + np.abs(both)), both)
@@ -383,6 +372,4 @@ def quick_solver(family: str, n_events: int) -> RowSolver:
     """
     if family == "box":
         return resolve("box", "coordinate", tol=1e-6)
-    if family == "binary" and n_events > EXACT_LIMIT:
-        return resolve("binary", "local_search", n_starts=4)
-    return usual(family, n_events)
+    return resolve("binary", "local_search", n_starts=4) if n_events > EXACT_LIMIT else usual(family, n_events)

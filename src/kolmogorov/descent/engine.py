@@ -85,16 +85,26 @@ class HalfStep:
 
     def run(self, view: View, factors: Floats, current: Floats, dealer: Threads) -> tuple[Floats, Floats]:
         """Solve every row given the other side's factors; return new rows and their values."""
-        size, partners = current.shape[1], Partners.of(factors, view, self.unobserved)
-        crowded = dealer.n_threads >= _CROWD and view.indices.size >= _LARGE
-        if crowded and isinstance(self.solver, ActiveSet) and not self.unobserved and self.keep_better:
-            return self._run_compiled(self.solver, view, partners, current, dealer)
+        size, partners, solver = current.shape[1], Partners.of(factors, view, self.unobserved), self.solver
 
         def equations(first: int, last: int) -> tuple[Floats, Floats]:
             memory = dealer.scratch((last - first) * (size + 1) * size)
             return partners.equations(view, first, last, self.ridge, self.centre, memory)
 
-        return self.solved(equations, current, dealer, view.indptr)
+        crowded = dealer.n_threads >= _CROWD and view.indices.size >= _LARGE
+        if not crowded or not isinstance(solver, ActiveSet) or self.unobserved or not self.keep_better:
+            return self.solved(equations, current, dealer, view.indptr)
+        bits = np.empty(0, dtype=np.uint64) if partners.bits is None else partners.bits
+        entries = (view.indptr, view.indices, view.values, view.weights)
+        table = (*entries, factors, bits, self.ridge, self.centre, current)
+        result, values = np.empty_like(current), np.empty(len(current))
+
+        def share(first: int, last: int) -> None:
+            solver.solve_rows(table, first, last, result, values)
+            view.forget(first, last)
+
+        dealer.deal(share, len(current), size**2, view.indptr, size**2, solver.row_cost(size))
+        return result, values
 
     def solved(
         self,
@@ -107,21 +117,6 @@ class HalfStep:
         seeds = row_seeds(self.seed, self.sweep, self.side, np.arange(self.offset, self.offset + len(start)))
         how: dict[str, Any] = {"keeping": self.keep_better, "duals": self.duals}
         return solved_rows(self.solver, equations, start, seeds, dealer, indptr, **how)
-
-    def _run_compiled(
-        self, solver: ActiveSet, view: View, partners: Partners, current: Floats, dealer: Threads
-    ) -> tuple[Floats, Floats]:
-        """Run by the solver that makes its rows' normal equations itself."""
-        bits = np.empty(0, dtype=np.uint64) if partners.bits is None else partners.bits
-        table = (view.indptr, view.indices, view.values, view.weights, partners.factors, bits)
-        result, values, squares = np.empty_like(current), np.empty(len(current)), current.shape[1] ** 2
-
-        def share(first: int, last: int) -> None:
-            solver.solve_rows((*table, self.ridge, self.centre, current), first, last, result, values)
-            view.forget(first, last)
-
-        dealer.deal(share, len(current), squares, view.indptr, squares, solver.row_cost(current.shape[1]))
-        return result, values
 
 
 # --- sweeps -----------------------------------------------------------------------------------------------------------
@@ -152,7 +147,7 @@ class Sweep:
 
 def history_array(history: tuple[Sweep, ...]) -> NDArray[np.float64]:
     """Return the records as rows of numbers, for a file."""
-    return np.array([astuple(sweep) for sweep in history], dtype=np.float64).reshape(-1, 5)
+    return np.array(list(map(astuple, history)), dtype=np.float64).reshape(-1, 5)
 
 
 def history_of(table: NDArray[Any]) -> tuple[Sweep, ...]:
@@ -406,9 +401,7 @@ class _Checkpoint:
 
     def _run(self, name: str, arrays: dict[str, NDArray[Any]]) -> Run:
         theta, psi, centre, duals, history = (arrays[f"{name}_{part}"] for part in _STATE)
-        if (len(theta), len(psi), centre.size) != self._sizes or duals.shape not in (
-            (0, 0),
-            (len(psi), centre.size + 1),
-        ):
+        warm = duals.shape in ((0, 0), (len(psi), centre.size + 1))
+        if (len(theta), len(psi), centre.size) != self._sizes or not warm:
             raise InvariantError("its sizes are not those of the table")
         return Run(State(theta, psi, centre, duals=duals), history_of(history))
