@@ -1,13 +1,8 @@
-"""A model in a file."""
+"""Models in files."""
 
 import pytest
 
 import kolmogorov as km
-
-
-@pytest.fixture(scope="session")
-def zoo():
-    return km.datasets.load("zoo")
 
 
 @pytest.fixture(scope="session")

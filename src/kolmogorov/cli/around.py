@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import Any
 
 import click
@@ -123,8 +124,8 @@ def pack_files(files: tuple[str, ...], folder: str, **given: Any) -> None:
 
 @click.command("serve", cls=Verb)
 @MODEL
-@options("titles", "host", "port", "workers")
-def serve(model: str, titles: str | None, **given: Any) -> None:
+@options("host", "port", "workers")
+def serve(model: str, **given: Any) -> None:
     """Answer requests from MODEL over HTTP, until Ctrl-C.
 
     POST /predict, /recommend, /explain; GET /similar, /health, /metrics, /openapi.json.
@@ -133,8 +134,7 @@ def serve(model: str, titles: str | None, **given: Any) -> None:
     If it cannot be loaded the old one goes on, and /health says so.
 
     Where the environment variable KOLMOGOROV_TOKEN is set, requests need the header "Authorization: Bearer TOKEN".
-    They name this machine as localhost, by an address, or as KOLMOGOROV_HOSTS says, such as '["models.example.org"]'.
-    Other settings are variables, too: KOLMOGOROV_PORT, KOLMOGOROV_MOST_BYTES, KOLMOGOROV_MOST_LISTED, ...
+    They name this machine as localhost, by an address, or by a name in KOLMOGOROV_HOSTS: models.example.org.
 
     \b
     Examples:
@@ -149,9 +149,9 @@ def serve(model: str, titles: str | None, **given: Any) -> None:
 
     from kolmogorov.serve import Holder, Settings, run
 
-    given |= {"model": os.path.abspath(model), "titles": titles and os.path.abspath(titles)}
+    given = {name: value for name, value in given.items() if value is not None}
     try:
-        settings = Settings(**{name: value for name, value in given.items() if value is not None})
+        settings = Settings(model=Path(model).absolute(), **given)
     except ValidationError as error:
         wrong = error.errors()[0]
         raise km.errors.ParameterError(f"KOLMOGOROV_{str(wrong['loc'][0]).upper()}: {wrong['msg']}.") from None
