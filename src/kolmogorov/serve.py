@@ -34,7 +34,7 @@ from typing_extensions import TypedDict  # of `typing`, from Python 3.12 on
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from kolmogorov import __version__
-from kolmogorov.errors import DataError, KolmogorovError, UnknownIdError, UnknownIdWarning
+from kolmogorov.errors import DataError, KolmogorovError, KolmogorovWarning, UnknownIdError
 from kolmogorov.interpret.explanation import explain
 from kolmogorov.models.ids import observations_of, pair_rows
 from kolmogorov.models.lists import ListModel
@@ -63,8 +63,7 @@ class Settings(BaseSettings, env_prefix="KOLMOGOROV_", env_ignore_empty=True):
     workers: int = Field(1, ge=1, le=64)
 
 
-#: With a limit, lone surrogates are refused, too.
-Text = Annotated[str, Field(max_length=500)]
+Text = Annotated[str, Field(max_length=500)]  # with a limit, lone surrogates are refused, too
 #: A text, or a whole number, which is looked up by its text.
 Id = Annotated[Text, BeforeValidator(lambda given: str(given) if type(given) is int else given)]
 #: A number as JSON writes it: neither true nor a text.
@@ -159,7 +158,7 @@ class Holder:
         model = load(self._path)
         fitted = model.fitted_
         user, item = str(fitted.users.ids[fitted.user_seen][0]), str(fitted.items.ids[fitted.item_seen][0])
-        model.recommend(user, 1)
+        model.recommend(user, 1, exclude_seen=False)
         model.recommend(guest={item: fitted.scale.maximum}, n=1)
         model.similar_items(item, 1)
         _why(model, user, item, rules=False)
@@ -217,8 +216,8 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         if not called:
             answer: Any = JSONResponse({"error": "This server is called otherwise. KOLMOGOROV_HOSTS adds names."}, 421)
         elif token and not right and request.url.path != "/health":
-            wanted = {"error": "Give the token: Authorization: Bearer TOKEN."}
-            answer = JSONResponse(wanted, 401, {"www-authenticate": "Bearer"})
+            bearer = {"www-authenticate": "Bearer"}
+            answer = JSONResponse({"error": "Give the token: Authorization: Bearer TOKEN."}, 401, bearer)
         elif not size.isdecimal() or int(size) > _BYTES:
             answer = JSONResponse({"error": f"A request says its Content-Length, {_BYTES:,} bytes at most."}, 413)
         else:
@@ -253,21 +252,22 @@ def create_app(settings: Settings | None = None) -> FastAPI:
             raise DataError("Give users or guests, one of the two.")
         if len(asked.users or asked.guests or ()) * asked.n > _LISTED:
             raise DataError(f"All lists together may hold {_LISTED:,} items. Ask for less at a time.")
+        whom: Any = ()
         if asked.users is not None:
             ids = _ids(model, asked.users, "user")
             lists: list[Any] = [{"user": user} for user in asked.users]
-            # One who is named several times is asked for once.
-            whom: Any = list(dict.fromkeys(ids))
+            whom = list(dict.fromkeys(ids))  # one who is named several times is asked for once
         else:
             ids, lists = list(map(str, range(len(asked.guests or ())))), []
             for ratings in asked.guests or ():
                 unknown = model.items_.rows_of(map(model.items_.parse, ratings)) < 0
                 lists.append({"left_out": [item for item, out in zip(ratings, unknown, strict=True) if out]})
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", UnknownIdWarning)
-                whom = observations_of(model.fitted_, asked.guests or ())
-        found: dict[str, list[Any]] = {own: [] for own in ids}
-        for row in _records(model._asked(whom, asked.n, exclude_seen=asked.exclude_seen)):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", KolmogorovWarning)  # logs name nobody
+            whom = observations_of(model.fitted_, asked.guests) if asked.guests else whom
+            columns = model._asked(whom, asked.n, exclude_seen=asked.exclude_seen)
+        found: dict[str, Any] = {own: [] for own in ids}
+        for row in _records(columns):
             found[row.pop("user")].append(row)
         return {"lists": [{"items": found[own], **one} for one, own in zip(lists, ids, strict=True)]}  # type: ignore
 

@@ -53,7 +53,7 @@ def test_read_only_files_and_folders_stay_and_links_are_followed(shell, done, co
     target.chmod(0o440)
     for verb in ("fit", "predict", "rules"):
         result = shell(*WRITING[verb](*copies)[0], "-o", target)
-        assert (result.exit_code, "target is read-only" in result.output) == (1, True)
+        assert (result.exit_code, "it is read-only" in result.output) == (1, True)
     assert target.read_text() == "precious"
     precious.mkdir()
     assert shell("data", "pack", ratings, "-o", precious).exit_code == 1
