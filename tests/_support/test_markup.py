@@ -84,14 +84,11 @@ def test_notices_cannot_act(capsys, caplog):
     assert caplog.messages == ["a\\x1b[31m\\nb"]
 
 
-def test_what_acts_is_escaped():
+def test_what_acts_is_escaped_and_what_is_only_unusual_stays():
     for text in (*"\x1b\n\r\t\x00\x07\x7f\x9b\u202e\u2066\u200b\u2028", "\ud800"):
         escaped = shown(f"a{text}b")
         assert escaped.isprintable()
         assert escaped.startswith("a\\")
         assert shown(escaped) == escaped
-
-
-def test_what_is_only_unusual_stays():
     for text in ("Amélie", "七人の侍", "می\u200cروم", "👩\u200d🚀", "[red]x[/red]", "a\\b"):
         assert shown(text) == text

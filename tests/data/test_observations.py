@@ -209,19 +209,13 @@ def test_folds_test_every_entry_once(zoo):
 
 # --- what comes in the place of an array -----------------------------------------------------------------------------
 
-TAKERS = {
-    "from_dense": Observations.from_dense,
-    "transform": lambda table: KolmogorovModel(2, random_state=0).fit(np.eye(3)).transform(table),
-}
-
 
 @FRAMES
-@pytest.mark.parametrize("taker", TAKERS)
-def test_a_list_of_ratings_is_no_table(make, taker):
+def test_a_list_of_ratings_is_no_table(make):
     frame = {"user_id": [1, 2], "film": ["a", "b"], "stars": [5, 4]}
     for columns, call in ((frame, r"read_ratings\(df\)"), ({"session": [1], "page": [2]}, "implicit=True")):
         with pytest.raises(DataError, match=f"list of ratings.*{call}"):
-            TAKERS[taker](make(columns))
+            Observations.from_dense(make(columns))
 
 
 def test_columns_need_not_be_texts():
@@ -267,14 +261,16 @@ CELLS = {
 
 @pytest.mark.parametrize("kind", STRANGE | CELLS)
 def test_what_is_no_table_and_no_column_is_a_sentence(zoo, kind):
-    for take in TAKERS.values():
+    def given():
+        return STRANGE[kind]() if kind in STRANGE else CELLS[kind]
+
+    for take in (Observations.from_dense, KolmogorovModel(2, random_state=0).fit):
         with pytest.raises(DataError):
-            take(STRANGE[kind]() if kind in STRANGE else CELLS[kind].reshape(1, 1))
+            take(given() if kind in STRANGE else given().reshape(1, 1))
     for place in ("users", "items", "values", "weights"):
         if (kind, place) not in (("None", "weights"), ("words", "users"), ("words", "items")):
-            given = STRANGE[kind]() if kind in STRANGE else CELLS[kind]
             with pytest.raises(DataError):
-                Observations.from_arrays(**{"users": [1], "items": [1], "values": [1]} | {place: given})
+                Observations.from_arrays(**{"users": [1], "items": [1], "values": [1]} | {place: given()})
     if kind in ("generator", "set", "dict", "bytes", "three dimensions", "ragged"):
         with pytest.raises(DataError, match="ids must"):
             KolmogorovModel(2, random_state=0).fit(zoo).predict(STRANGE[kind](), "milk")
@@ -357,17 +353,12 @@ def test_what_cannot_be_learned_from_is_refused(name, visits, tmp_path):
 
 def test_an_empty_table_cannot_be_divided_packed_or_tested_on(zoo, tmp_path):
     empty = zoo.subset(np.zeros(len(zoo), dtype=bool))
-    bayesian = km.BayesianKolmogorovModel(2, **BAYESIAN).fit(zoo)
-    for use in (
-        empty.split,
-        lambda: empty.folds(2),
-        lambda: bayesian.diagnostics(empty),
-        lambda: bayesian.evaluate(empty),
-        lambda: pack(empty, tmp_path / "packed"),
-    ):
+    model = km.BayesianKolmogorovModel(2, **BAYESIAN).fit(zoo)
+    uses = empty.split, lambda: empty.folds(2), lambda: pack(empty, tmp_path / "packed")
+    for use in (*uses, lambda: model.diagnostics(empty), lambda: model.evaluate(empty)):
         with pytest.raises(DataError, match=r"(no|0) observation"):
             use()
-    assert bayesian.predict(empty).shape == (0,)
+    assert model.predict(empty).shape == (0,)
     assert not list(tmp_path.iterdir())
 
 

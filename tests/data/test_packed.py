@@ -74,10 +74,13 @@ def test_what_is_not_packed(tmp_path, zoo):
     good, twice, out = tmp_path / "good.csv", tmp_path / "twice.csv", tmp_path / "t"
     good.write_text("user,item,rating\na,x,1\nb,x,2\nc,y,3\nd,z,4\n")
     twice.write_text("user,item,rating\nd,y,1\nc,y,4\n")
-    with pytest.raises(DataError, match=r"twice.csv, line 3: .*good.csv, line 4"):
-        km.pack([good, twice], out)
-    for nothing in (5, b"path", [zoo], None, []):
-        with pytest.raises(DataError):
+    for nothing, words in (
+        (5, None),
+        ([zoo], None),
+        ([], None),
+        ([good, twice], r"twice.csv, line 3: .*good.csv, line 4"),
+    ):
+        with pytest.raises(DataError, match=words):
             km.pack(nothing, out)
     with pytest.raises(ParameterError):
         km.pack(zoo, out, maximum=10)
@@ -242,11 +245,7 @@ HOSTILE = {
     "a folder": lambda folder: ((folder / "users.arrow").unlink(), (folder / "users.arrow").mkdir()),
     "no JSON": lambda folder: (folder / "table.json").write_text("{"),
     "deep JSON": lambda folder: (folder / "table.json").write_text("[" * 100_000),
-    "a list": lambda folder: (folder / "table.json").write_text("[]"),
-    "no Unicode": lambda folder: (folder / "table.json").write_bytes(b"\xff\xfe"),
-    "no digest": told(lambda about: about.pop("entries")),
     "no scale": told(lambda about: about.update(scale=None)),
-    "turned scale": told(lambda about: about.update(scale={"minimum": 2.0, "maximum": 1.0})),
     "a source of another kind": told(lambda about: about.update(source=[])),
     "compressed": again(lambda columns: columns, compression="zstd"),
     "numbers for ids": again(lambda columns: columns | {"id": pa.array(range(6))}),
@@ -260,18 +259,14 @@ HOSTILE = {
     "other values": entries(lambda arrays: arrays | {"values": arrays["values"].cast(pa.float32())}),
     "missing values": entries(lambda arrays: arrays | {"values": pa.array([None] * 24, pa.float64())}),
     "more arrays": entries(lambda arrays: arrays | {"more": arrays["values"]}),
-    "another path": entries(lambda arrays: arrays | {"folder": arrays["values"]}),
     "an id twice": put("users", "ids", 0, *b"000000"),
     "no text": put("users", "ids", 0, 0xFF),
     # Differences of neighbours overflow to what a rising sequence would have.
     "overflow": put("users", "indptr", 1, 2**63 - 1, -(2**63), -1),
     "falling ends": put("users", "indptr", 2, 0),
-    "late beginning": put("users", "indptr", 0, 1),
     "early end": put("items", "indptr", -1, 5),
     "too large": put("users", "indices", 0, 10**6),
-    "negative index": put("items", "indices", 0, -1),
     "a pair twice": put("users", "indices", 1, 0),
-    "no number": put("users", "values", 0, np.nan),
     "no weight": put("users", "weights", 0, 0.0),
 }
 

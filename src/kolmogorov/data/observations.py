@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -30,7 +29,7 @@ By = Literal["entry", "user"]
 _SPLIT = {"by": one_of(("entry", "user")), "test_size": between(0.0, 1.0)}
 #: At most this share of all ratings are likes: about half. By judgement; on MovieLens it makes 4 of 5 stars a like.
 _HALF = 0.6
-#: Ratings looked at to find which values there are.
+#: Ratings looked at, at most, to find how many reach which value.
 _LOOK = 1 << 20
 # Values come through divisions; a rating at the threshold must not fall below it by rounding.
 _ROUNDING = 1e-9
@@ -386,22 +385,27 @@ def _refuse_list(usual: dict[str, int]) -> None:
 
 
 def check_trainable(table: Observations, *, only_yes: bool = False) -> None:
-    """Refuse a table without entries, or whose entries are all at one end of the scale.
+    """Refuse a table without entries, or whose entries are all at one end of the scale, where every model is perfect.
 
-    Every model fits "always yes" to such a table without an error, and its scores on it are perfect. With `only_yes`
-    what was not observed counts as a no, and so there is something to learn.
+    With `only_yes` what was not observed counts as a no, and so there is something to learn from nothing but yes.
     """
     check_any(table, "to learn from")
     low, high = table.rows.extent or (0.0, 1.0)
     if low < high or 0.0 < low < 1.0 or (low == 1.0 and only_yes):
         return
-    word, end = ("yes", "maximum") if low else ("no", "minimum")
-    remedy = "Fill in zeros for what did not happen, or with unobserved='auto' everything else counts as a no."
+    word, end, remedy, further = (
+        "no",
+        "minimum",
+        "Add observations of what did happen.",
+        "minimum= and scaling='minmax'",
+    )
+    if low:
+        word, end, further = "yes", "maximum", "maximum="
+        remedy = "Fill in zeros for what did not happen, or with unobserved='auto' everything else counts as a no."
     raise DataError(
         f"Only {word} is recorded: every observation has the value {getattr(table.scale, end):g}, the {end} of its "
-        f"scale, and so a model would predict {word} for everything. "
-        f"{remedy if low else 'Add observations of what did happen.'} If the scale goes further, give its end with "
-        f"{'maximum=' if low else 'minimum= and scaling=' + repr('minmax')}."
+        f"scale, and so a model would predict {word} for everything. {remedy} If the scale goes further, give its end "
+        f"with {further}."
     )
 
 
@@ -424,12 +428,9 @@ def least_like(table: Observations) -> float:
     """
     if len(table) == 0 or table.is_binary:
         return 1.0
-    points = np.unique(table.values[:_LOOK].round(9))
-    points = points[points > 0.0]
-    if not points.size:
-        return 1.0
-    few = bisect_left(points, True, key=lambda point: bool(reaching(table.values, point).mean() <= _HALF))
-    return float(points[min(few, points.size - 1)])
+    points, counts = np.unique(table.values[:: 1 + len(table) // _LOOK].round(9), return_counts=True)
+    reached = counts[::-1].cumsum()[::-1] <= _HALF * counts.sum()
+    return float([*points[reached & (points > 0.0)], points[-1]][0])
 
 
 def reaching(values: Any, threshold: float) -> Any:
