@@ -19,7 +19,7 @@ from reproduce.common import RESULTS, Tables, draw, read, write
 from reproduce.page import PAGE, filled, markdown
 
 MODULES = [f"table_{k}" for k in range(1, 7)] + [f"figure_{k}" for k in range(1, 9)] + ["lemmas", "errata"]
-ABLATIONS = ["start", "quasi_newton", "roundings", "safeguards", "library", "tried"]
+ABLATIONS = ["start", "quasi_newton", "roundings", "safeguards", "sweeps", "frank_wolfe"]
 
 
 def computation(name: str) -> Callable[[bool], Tables]:

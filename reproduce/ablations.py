@@ -1,15 +1,14 @@
 """What the paper leaves open, one thing at a time; and what was tried where a number was not found."""
 
-from functools import partial
 from typing import Any
 
 import numpy as np
 
-from kolmogorov import BayesianKolmogorovModel, KolmogorovModel, datasets, solvers
+from kolmogorov import KolmogorovModel, solvers
 from kolmogorov.solvers import bqp
 from reproduce.common import (
     NEAREST,
-    RidgeToMean,
+    RIDGES,
     Row,
     Tables,
     fitted,
@@ -21,7 +20,7 @@ from reproduce.common import (
     toy_problems,
     trained_problems,
 )
-from reproduce.printed import TABLE_4, TABLE_5
+from reproduce.printed import TABLE_4
 from reproduce.table_2 import FIRST
 
 DRAWS = (1, 3, 10, 30, 50, 100, 300, 1000)
@@ -40,8 +39,14 @@ def start(quick: bool = False) -> Tables:
     for size, count in ({4: 5, 8: 5} if quick else {4: 80, 8: 120, 16: 80, 50: 20, 100: 10}).items():
         problems = [toy_problems(size, seed) for seed in range(-(-count // 40))]
         gram, moment = (np.concatenate(arrays)[:count] for arrays in zip(*problems, strict=True))
-        for options in (*settings[:: 6 if quick else 1], FIRST):
-            row: Row = {"u_0": options["initial_dual"], "step": options["step"], "tol": options["tol"], "D": size}
+        grown = {**NEAREST, "initial_dual": 1.0 if size <= 8 else 2.0 * size}
+        for options in (*settings[:: 6 if quick else 1], FIRST, grown):
+            row: Row = {
+                "u_0": "grows" if options is grown else options["initial_dual"],
+                "step": options["step"],
+                "tol": options["tol"],
+                "D": size,
+            }
             for label, more in methods.items():
                 name = "gd" if label == "gd" else "enhanced_gd"
                 found = bqp.solve_many(gram, moment, solver=name, max_iter=5_000, n_draws=1, **options, **more)
@@ -85,10 +90,10 @@ def roundings(quick: bool = False) -> Tables:
                 row = {"what": f"% above the best value, {data}, D = {size}", "I_rand": n}
                 rows.append(row | {"found": 100 * (found - best) / abs(best)})
     for data, *how in (("D1", 8, 2, 1),) if quick else (("D1", 16, 12, 5), ("D2", 8, 10, 2)):
-        for guarded, words in ((True, "with"), (False, "without")):
+        for ending, words in (("", "with"), (", as printed", "without")):
             for n in DRAWS:
                 size, sweeps, starts = how
-                fit = fitted(data, size, "enhanced_gd", sweeps, starts, guarded=guarded, n_draws=n)
+                fit = fitted(data, size, f"enhanced_gd{ending}", sweeps, starts, n_draws=n)
                 rows.append(
                     {"what": f"training RMSE, {data}, {words} safeguards", "I_rand": n, "found": fit.last.mean()}
                 )
@@ -98,65 +103,56 @@ def roundings(quick: bool = False) -> Tables:
 def safeguards(quick: bool = False) -> Tables:
     """Algorithms 4 and 5 as printed, and with our safeguards: errors at the end, and how often a sweep rises."""
     line = (3.0,) if quick else (1.0, 3.0, 10.0, 30.0)
-    labels = ["enhanced_gd", *map(lanczos, line)]
-    kinds = [(label, guarded) for label in labels for guarded in (True, False)]
-    kinds += [(f"{lanczos(a)}, printed recurrence", False) for a in line]
+    labels = [
+        f"{label}, {how}" for label in ("enhanced_gd", *map(lanczos, line)) for how in ("safeguards", "as printed")
+    ]
+    labels += [f"{lanczos(a)}, printed recurrence, as printed" for a in line]
     rows = []
     for data, sweeps, starts in (("D1", 6, 1),) if quick else (("D1", 20, 5), ("D2", 20, 2)):
-        for label, guarded in kinds:
-            fit = fitted(data, 8, label, sweeps, starts, guarded=guarded)
+        for label in labels:
+            fit = fitted(data, 8, label, sweeps, starts)
             errors = fit.train.mean(axis=0)
-            row: Row = {"data": data, "solver": f"{label}, {'safeguards' if guarded else 'as printed'}"}
-            row |= {"training": errors[-1], "best sweep": errors.min()}
+            row: Row = {"data": data, "solver": label, "training": errors[-1], "best sweep": errors.min()}
             row["sweeps that rise %"] = 100 * float(np.mean(np.diff(fit.train, axis=1) > 0))
             row["swing of the last 5 %"] = 100 * float(np.ptp(errors[-5:]) / errors.min())
             rows.append(row | {"test": None if data == "D1" else fit.test.mean()})
     return {"safeguards": rows}
 
 
-def library(quick: bool = False) -> Tables:
-    """What the library's own models reach on u1 and on D3, with nothing set."""
-    kinds: dict[str, Any] = {
-        "KolmogorovModel()": KolmogorovModel,
-        "KolmogorovModel(24)": partial(KolmogorovModel, 24),
-        "KolmogorovModel(24, psi='soft')": partial(KolmogorovModel, 24, psi="soft"),
-        "BayesianKolmogorovModel()": BayesianKolmogorovModel,
-    }
-    rows = []
-    for data in ("D2",) if quick else ("D2", "D3"):
-        train, test = split(data)
-        for label, kind in list(kinds.items())[: 1 if quick or data == "D3" else None]:
-            models = [kind(random_state=seed).fit(train) for seed in range(1 if quick else 3)]
-            error = float(np.mean([model.evaluate(test)["rmse"] for model in models]))
-            row = {"data": data, "model": label, "D": models[0].fitted_.n_events, "NRMSE": error}
-            rows.append(row | {"stars": 5 * error, "starts": len(models)})
-    return {"library": rows}
+def swept(data: str, size: int, which: int, label: str, n_sweeps: int) -> Row:
+    """Fit without our safeguards on one thread: seconds of the items' step after the first sweep, errors at the end."""
+    train, test = split(data, which)
+    ridges = dict(zip(("user_reg", "item_reg"), RIDGES[data], strict=True))
+    how: dict[str, Any] = {"item_solver": solver(label), "keep_better": False, "random_state": 0, "n_jobs": 1}
+    model = KolmogorovModel.as_in_paper(size, max_iter=n_sweeps, **how, **ridges).fit(train)
+    row: Row = {"data": data, "D": size, "split": which, "solver": label}
+    row["seconds"] = float(np.median([sweep.item_seconds for sweep in model.history_[1:]]))
+    return row | {"training": model.history_[-1].rmse, "test": model.evaluate(test)["rmse"]}
 
 
-def tried(quick: bool = False) -> Tables:
-    """Everything that was tried to meet the printed 0.1629 on D3 at D = 24; the last is chosen on the test part."""
-    train, test = split("D2" if quick else "D3")
-    _, user_reg, item_reg = TABLE_5["D3"]["KM enhanced_gd"][24]
-    usual: dict[str, Any] = {"user_reg": user_reg, "item_reg": item_reg, "random_state": 0, "item_solver": "auto"}
-    usual |= {"user_solver": "active_set", "max_iter": 2 if quick else 20}
+def sweeps(quick: bool = False) -> Tables:
+    """Whole sweeps of sizes beyond the paper's, every one from u_0 as it is printed or from the last sweep's duals."""
+    labels = ["enhanced_gd", lanczos(10.0), "enhanced_gd, warm", "newton, rough", "newton, warm, rough", "auto"]
+    cases = [("D2", size, 0) for size in (50, 100)] + [("D3", size, 5 + k) for size in (8, 16, 24) for k in range(3)]
+    if quick:
+        return {"sweeps": [swept(*cases[0], label, 2) for label in labels[-2:]]}
+    return {"sweeps": [swept(*case, label, 4) for case in cases for label in labels]}
 
-    def error(table: Any = train, held: Any = test, kind: Any = KolmogorovModel, **changes: Any) -> float:
-        return float(kind.as_in_paper(24, **usual | changes).fit(table).evaluate(held)["rmse"])
 
-    own, there = error(held=train), error()
-    larger = datasets.load("ml-100k" if quick else "ml-1m").split(test_size=0.1, random_state=0)
-    grid = [(u, i) for u in (10.0, 20.0, 30.0, 60.0) for i in (0.0, 0.3, 2.0)][: 1 if quick else None]
-    found = {
-        "as printed": there,
-        "training error instead of test error": own,
-        "error over all ratings, training ones included": float(np.sqrt(0.8 * own**2 + 0.2 * there**2)),
-        "mu_i to the mean": error(kind=RidgeToMean),
-        "theta shrunk to the mean": error(prior="mean"),
-        "100 sweeps": error(max_iter=2 if quick else 100),
-        "best of three starts": error(n_init=1 if quick else 3),
-        "90/10 split": error(*larger),
-        "lambda_u, mu_i and prior chosen on the test part": min(
-            error(user_reg=u, item_reg=i, prior="mean") for u, i in grid
-        ),
-    }
-    return {"tried": [{"what": what, "NRMSE": value} for what, value in found.items()]}
+def frank_wolfe(quick: bool = False) -> Tables:
+    """LCQPs over whole rows of random supports: how far Frank-Wolfe is from the optimum after its 1,000 steps."""
+    rows: list[Row] = []
+    for size in (8, 20):
+        rng = np.random.default_rng(0)
+        psi, p = rng.integers(0, 2, (200, 40, size)).astype(float), rng.random((200, 40))
+        gram, moment = np.einsum("nid,nie->nde", psi, psi), np.einsum("nid,ni->nd", psi, p)
+        start, steps = np.full(moment.shape, 1.0 / size), {}
+        for name in ("frank_wolfe", "active_set"):
+            x = solvers.resolve("simplex", name).solve(gram, moment, start)
+            slope = np.einsum("nde,ne->nd", gram, x) - moment
+            steps[name] = (x * (slope - moment)).sum(axis=1), (slope * x).sum(axis=1) - slope.min(axis=1)
+        excess, gap = steps["frank_wolfe"][0] - steps["active_set"][0], steps["frank_wolfe"][1]
+        stopped = int((gap > 1e-6 * np.diagonal(gram, axis1=1, axis2=2).max(axis=1)).sum())
+        row: Row = {"D": size, "problems": len(gram), "stopped by 1,000 steps": stopped}
+        rows.append(row | {"median excess": float(np.median(excess)), "largest excess": float(excess.max())})
+    return {"frank_wolfe": rows}

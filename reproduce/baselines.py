@@ -38,10 +38,10 @@ class Biased:
 
 
 class MatrixFactorization(Biased):
-    """Alternating least squares with a ridge on biases and factors; or without biases, which then stay 0."""
+    """Alternating least squares with a ridge on biases and factors."""
 
-    def __init__(self, n_factors: int, reg: float, *, biased: bool = True, max_iter: int = 20, seed: int = 0) -> None:
-        self.n_factors, self.reg, self.biased, self.max_iter, self.seed = n_factors, reg, biased, max_iter, seed
+    def __init__(self, n_factors: int, reg: float, *, max_iter: int = 20, seed: int = 0) -> None:
+        self.n_factors, self.reg, self.max_iter, self.seed = n_factors, reg, max_iter, seed
 
     def fit(self, table: Observations) -> "MatrixFactorization":
         """Learn; the last column of the factors is the bias."""
@@ -60,7 +60,7 @@ class MatrixFactorization(Biased):
         """Solve one side given the other: what is left after the mean and the partners' biases."""
         left = view.values - self.mean - partners[view.indices, -1]
         factors = partners.copy()
-        factors[:, -1] = float(self.biased)
+        factors[:, -1] = 1.0
         ridge = self.reg * np.eye(own.shape[1])
         for row, (first, last) in enumerate(zip(view.indptr[:-1], view.indptr[1:], strict=True)):
             some = factors[view.indices[first:last]]
@@ -128,20 +128,19 @@ def rivals(data: str, first: str, folds: str, quick: bool) -> Iterator[tuple[str
     inner, held = pairs[0][0].split(test_size=0.1, random_state=1)
     sizes = (4,) if quick else (4, 8, 16, 24)
 
-    def told(model: str, reading: str, size: int, note: str, kind: Any, *how: Any, **more: Any) -> Iterator[Any]:
-        errors = [kind(*how, **more).fit(train).error(test) for train, test in pairs]
-        yield model, first + reading, size, errors[:1], note
+    def told(model: str, size: int, note: str, kind: Any, *how: Any) -> Iterator[Any]:
+        errors = [kind(*how).fit(train).error(test) for train, test in pairs]
+        yield model, first, size, errors[:1], note
         if len(pairs) > 1:
-            yield model, folds + reading, size, [float(np.mean(errors))], note
+            yield model, folds, size, [float(np.mean(errors))], note
 
-    for biased, ending in ((True, ""), (False, ", unbiased")):
-        for size in sizes:
-            k, regs = MF_FACTORS[size], MF_REGS[:1] if quick else MF_REGS
-            scores = {r: MatrixFactorization(k, r, biased=biased).fit(inner).error(held) for r in regs}
-            reg = min(scores, key=lambda r: scores[r])
-            yield from told("MF", ending, size, f"k = {k}, reg {reg:g}", MatrixFactorization, k, reg, biased=biased)
+    for size in sizes:
+        k, regs = MF_FACTORS[size], MF_REGS[:1] if quick else MF_REGS
+        scores = {r: MatrixFactorization(k, r).fit(inner).error(held) for r in regs}
+        reg = min(scores, key=lambda r: scores[r])
+        yield from told("MF", size, f"k = {k}, reg {reg:g}", MatrixFactorization, k, reg)
     found = {how: SVDpp(10, *how).fit(inner).error(held) for how in (SVDPP_GRID[:1] if quick else SVDPP_GRID)}
     rate, reg = min(found, key=lambda how: found[how])
     for size in sizes:
         k = SVDPP_FACTORS[size]
-        yield from told("SVD++", "", size, f"k = {k}, rate {rate:g}, reg {reg:g}", SVDpp, k, rate, reg)
+        yield from told("SVD++", size, f"k = {k}, rate {rate:g}, reg {reg:g}", SVDpp, k, rate, reg)

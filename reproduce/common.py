@@ -72,10 +72,10 @@ def first_problems(n_events: int, realisations: int) -> tuple[Any, Any]:
 
 
 @cache
-def trained_problems(data: str, n_events: int) -> tuple[Any, Any]:
-    """Return the item problems of a training part after three sweeps of training with local search."""
+def trained_problems(data: str, n_events: int, sweeps: int = 3) -> tuple[Any, Any]:
+    """Return the item problems of a training part after some sweeps of training with local search."""
     train, _ = split(data)
-    changes = {"user_reg": RIDGES[data][0], "max_iter": 3, "item_solver": "local_search", "random_state": 0}
+    changes = {"user_reg": RIDGES[data][0], "max_iter": sweeps, "item_solver": "local_search", "random_state": 0}
     return item_problems(train, KolmogorovModel.as_in_paper(n_events, **changes).fit(train).theta_)
 
 
@@ -94,12 +94,18 @@ def lanczos(a: float) -> str:
 
 
 def solver(label: str, **changes: Any) -> Any:
-    """Make the solver behind a label; "printed recurrence" is Algorithm 5 without reorthogonalisation."""
+    """Make the solver behind a label; "printed recurrence" is Algorithm 5 without reorthogonalisation.
+
+    Sweeps of the paper's begin anew at u_0; "warm" ones go on from the dual points of the last sweep. "rough" is to the
+    gradient norm at which the descents end.
+    """
     name, *rest = label.split(", ")
     options: dict[str, Any] = {}
     if name == "lanczos":
         name, options = "enhanced_gd", {"evd": "lanczos", "a": float(rest[0].removeprefix("a = "))}
         options["reorthogonalised"] = "printed recurrence" not in rest
+    if name in ("gd", "enhanced_gd", "newton"):
+        options |= {"warm": "warm" in rest} | ({"tol": 0.25} if "rough" in rest else {})
     if name in ("gd", "enhanced_gd"):
         options |= NEAREST
     if name == "dmo":
@@ -112,10 +118,10 @@ def available(labels: Iterable[str]) -> list[str]:
     return [label for label in labels if label != "sdr" or find_spec("clarabel")]
 
 
-def timed(method: Any, gram: Any, moment: Any) -> tuple[list[bqp.Solution], float]:
+def timed(method: Any, gram: Any, moment: Any, start: Any = None) -> tuple[list[bqp.Solution], float]:
     """Solve all problems on one thread; return the solutions and the seconds. What is compiled, is compiled before."""
     bqp.solve_many(gram[:1], moment[:1], solver=method)
-    found = bqp.solve_many(gram, moment, solver=method)
+    found = bqp.solve_many(gram, moment, solver=method, start=start)
     return found, sum(solution.seconds for solution in found)
 
 
@@ -184,20 +190,19 @@ def fitted(
     *,
     ridges: tuple[float, float] | None = None,
     which: int = 0,
-    guarded: bool = True,
     to_mean: bool = False,
     **options: float,
 ) -> Fit:
     """Fit from several starts; for D1 every start has its own realisation of the data.
 
-    `label` is that of a solver, or "nonnegative" for the paper's NNM; `options` are the solver's. Without `guarded` it
-    is Algorithm 4 as printed: no item keeps a better support, and no sweep is undone.
+    `label` is that of a solver, or "nonnegative" for the paper's NNM; `options` are the solver's. One "as printed" is
+    Algorithm 4 without our safeguards: no item keeps a better support, and no sweep is undone.
     """
     user_reg, item_reg = RIDGES[data] if ridges is None else ridges
     how: dict[str, Any] = {"psi": "soft", "user_solver": "auto", "item_solver": "auto"}
     if label != "nonnegative":
         screened = {"screened": True} if label.partition(",")[0] in ("gd", "enhanced_gd", "lanczos") else {}
-        how = {"item_solver": solver(label, **screened, **options), "keep_better": guarded}
+        how = {"item_solver": solver(label, **screened, **options), "keep_better": "as printed" not in label}
     how |= {"user_reg": user_reg, "item_reg": item_reg, "max_iter": sweeps, "n_jobs": -1}
     train, test, psi = [], [], []
     for seed in range(starts):

@@ -8,19 +8,6 @@ import numpy as np
 from kolmogorov import KolmogorovModel
 from kolmogorov.solvers import bqp
 from reproduce.common import Tables, item_problems, lifted, split, toy_problems
-from reproduce.printed import EXAMPLE, TABLE_3, TABLE_5
-
-
-def implication() -> bool:
-    """In the paper's own example film 1 can be liked without film 2: event 1 has probability 0.4 for user 1."""
-    (theta, _), (first, second) = np.array(EXAMPLE[0]), np.array(EXAMPLE[1])
-    return bool((first >= second).all() and theta[first > second].sum() > 0)
-
-
-def not_semidefinite() -> bool:
-    """C = diag(1, -1) is not PSD, and its positive part is not zero."""
-    values = np.linalg.eigvalsh(np.diag([1.0, -1.0]))
-    return bool(values[0] < 0 and np.maximum(values, 0).sum() > 0)
 
 
 def linear_piece() -> bool:
@@ -52,12 +39,6 @@ def returns() -> bool:
     return False
 
 
-def scales() -> bool:
-    """In stars the printed KM is worse than the printed MF on D2, at D = 4, 8 and 24."""
-    km, mf = TABLE_5["D2"]["KM enhanced_gd"], TABLE_5["D2"]["MF"]
-    return all(5 * km[size][0] > 4 * mf[size][0] for size in (4, 8, 24))
-
-
 def worse_support() -> bool:
     """Some item's new support is worse than the one it had, in a sweep of Algorithm 4 as printed."""
     toy, _ = split("D1")
@@ -71,14 +52,7 @@ def worse_support() -> bool:
     return bool((got > had + 1e-6).any())
 
 
-def lcqp_share() -> bool:
-    """The printed seconds of the LCQP are more than those of the BQP."""
-    users, items = TABLE_3["D1"]["enhanced_gd"]
-    return users / items > 1.5
-
-
-#: The check of each; where it only compares numbers that the paper prints, the page says "arithmetic".
-ERRATA = (implication, not_semidefinite, linear_piece, singular_value, returns, scales, worse_support, lcqp_share)
+ERRATA = (linear_piece, singular_value, returns, worse_support)
 
 
 def run(quick: bool = False) -> Tables:

@@ -4,8 +4,9 @@ from typing import Any
 
 import numpy as np
 
+from kolmogorov.solvers.lanczos import threshold
 from reproduce.common import AS, Panel, Tables
-from reproduce.lemmas import COLUMNS, final_matrix, lanczos_run, ritz_errors, threshold
+from reproduce.lemmas import COLUMNS, final_matrix, lanczos_run, ritz_errors
 
 SIZE = 12
 

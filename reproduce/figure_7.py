@@ -1,12 +1,12 @@
-"""Fig. 7: training error with the exact and the approximate EVD."""
+"""Fig. 7: training error with the exact and the approximate EVD, by Algorithm 4 as printed."""
 
 from reproduce.common import AS, Panel, Row, Tables, curves, fitted, lanczos, lines_of
 
 #: Sizes at which the paper's Table IV uses the approximate EVD, the starts of each, and the line of a.
 FULL: dict[str, dict[int, tuple[int, tuple[float, ...]]]] = {
     "D1": {20: (10, AS), 50: (5, AS), 100: (3, AS)},
-    "D2": {20: (3, AS), 50: (1, (1.0, 3.0, 10.0, 30.0)), 100: (1, (1.0, 10.0, 30.0))},
-    "D3": {8: (2, AS), 12: (1, (1.0, 10.0, 30.0)), 20: (1, (1.0, 10.0, 30.0))},
+    "D2": {20: (1, AS), 50: (1, (10.0,))},
+    "D3": {8: (1, AS), 12: (1, (1.0, 10.0, 30.0))},
 }
 QUICK: dict[str, dict[int, tuple[int, tuple[float, ...]]]] = {"D1": {20: (1, (1.0, 10.0))}}
 
@@ -18,7 +18,8 @@ def run(quick: bool = False) -> Tables:
     for data, sizes in (QUICK if quick else FULL).items():
         sweeps = 2 if quick else 10 if data == "D1" else 5
         for size, (starts, line) in sizes.items():
-            fits = {label: fitted(data, size, label, sweeps, starts) for label in ("enhanced_gd", *map(lanczos, line))}
+            labels = ("enhanced_gd", *map(lanczos, line))
+            fits = {label: fitted(data, size, f"{label}, as printed", sweeps, starts) for label in labels}
             rows += curves(data, fits, D=size)
             exact = fits["enhanced_gd"].last.mean()
             for a in line:

@@ -52,7 +52,9 @@ def run(quick: bool = False) -> Tables:
                     if many > 1:
                         rows.append(row(data, model, FOLDS + ending, size, [np.mean([f.mean() for f in found])]))
             for a in (10.0,) if quick else AS if data == "D2" else (1.0, 10.0, 30.0):
-                rows.append(row(data, "KM lanczos", f"{first}, a = {a:g}", size, errors(data, lanczos(a), size, quick)))
+                for ending in ("", ", as printed") if (data, a) == ("D2", 10.0) else ("",):
+                    some = errors(data, lanczos(a) + ending, size, quick)
+                    rows.append(row(data, "KM lanczos", f"{first}, a = {a:g}{ending}", size, some))
             for k in range(3 if folds > 1 else 0):
                 rows.append(row(data, "KM exact", f"random {k + 1}", size, errors(data, "auto", size, quick, 5 + k)))
         rows += [row(data, *more) for more in rivals(data, first, FOLDS, quick)]

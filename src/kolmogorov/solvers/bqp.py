@@ -1,4 +1,4 @@
-"""The paper's BQP on its own: minimise x^T S x - 2 x^T v over {0,1}^D, for any real symmetric S.
+"""The paper's BQP (4) on its own: minimise x^T S x - 2 x^T v over {0,1}^D, for any real symmetric S.
 
 Examples
 --------
@@ -17,7 +17,6 @@ from collections.abc import Callable
 from concurrent.futures import Future, wait
 from dataclasses import dataclass
 from enum import Enum
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -303,25 +302,18 @@ def read(path: str | os.PathLike[str]) -> BinaryQP:
     off-diagonal line stands for both q_ij and q_ji.
     """
     try:
-        lines = Path(path).read_text(encoding="ascii").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise FileFormatError(f"{path} cannot be read: {error}.") from None
-    try:
-        number, wanted = 1, f"the numbers of variables, 1 to {_MOST_VARIABLES:,}, and of the entries that follow"
-        size, entries = map(int, lines[0].split())
-        if not 1 <= size <= _MOST_VARIABLES or entries != sum(map(bool, map(str.strip, lines[1:]))):
-            raise ValueError
-        matrix, seen, wanted = np.zeros((size, size)), set(), f"'i j q', i and j from 1 to {size}, no pair twice"
-        for number, line in enumerate(lines[1:], start=2):  # noqa: B007 (an error names it)
-            if line.strip():
-                i, j, q = (kind(field) for kind, field in zip((int, int, float), line.split(), strict=True))
-                if not (1 <= i <= size and 1 <= j <= size and np.isfinite(q)) or (i, j) in seen:
-                    raise ValueError
-                seen |= {(i, j), (j, i)}
-                matrix[i - 1, j - 1] = matrix[j - 1, i - 1] = q
-    except (ValueError, IndexError):
-        raise FileFormatError(f"{path}, line {number}: expected {wanted}.") from None
-    return BinaryQP(matrix, np.zeros(size))
+        with open(path, encoding="ascii") as file:
+            size, entries = map(int, file.readline().split())
+            lines = np.loadtxt(file, ndmin=2).reshape(-1, 3)
+        places = lines[:, :2].astype(np.int64) - 1
+        pairs = {tuple(sorted(pair)) for pair in places.tolist()}
+        if not 1 <= size <= _MOST_VARIABLES or not len(pairs) == len(lines) == entries or (places < 0).any():
+            raise ValueError(f"it must have {entries} lines 'i j q', each for another pair and counted from 1")
+        matrix = np.zeros((size, size))
+        matrix[tuple(places.T)] = matrix[tuple(places.T[::-1])] = lines[:, 2]
+    except (OSError, ValueError, IndexError) as error:
+        raise FileFormatError(f"{path} is no such problem: {error}.") from None
+    return BinaryQP(matrix, np.zeros(len(matrix)))
 
 
 def from_dimod(bqm: Any) -> BinaryQP:

@@ -1,4 +1,4 @@
-"""Lemma 1: the dual of the regularised semidefinite relaxation, and what the methods that minimise it have in common.
+"""Lemma 1: the dual (12) of the regularised semidefinite relaxation (11), and what its methods have in common.
 
 h(u) = sum(u) + gamma/2 * sum(max(l, 0)^2), where l are the eigenvalues of C(u) = -A - Diag(u). Its gradient is
 1 - gamma * diag(V max(l, 0) V^T), and at the minimum X* = gamma * V max(l, 0) V^T has unit diagonal. Algorithm 3 rounds
@@ -37,7 +37,7 @@ def shifted(lifted, dual):
 
 @kernel
 def dual_value(dual, gamma, values):
-    """Return h from the eigenvalues of C."""
+    """Return h, (14), from the eigenvalues of C."""
     total = np.sum(dual)
     for k in range(values.size):
         if values[k] > 0.0:
@@ -47,7 +47,7 @@ def dual_value(dual, gamma, values):
 
 @kernel
 def dual_gradient(gamma, values, vectors, out):
-    """Write 1 - gamma * diag(V max(l, 0) V^T) to `out`."""
+    """Write the gradient (13), 1 - gamma * diag(V max(l, 0) V^T), to `out`."""
     for i in range(out.size):
         total = 0.0
         for k in range(values.size):

@@ -1,4 +1,4 @@
-"""Items' problems, the paper's BQP, exactly: all 2^D points in the order of the Gray code."""
+"""Items' problems, the paper's BQP (4), exactly: all 2^D points in the order of the Gray code."""
 
 from __future__ import annotations
 

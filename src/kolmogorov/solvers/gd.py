@@ -94,13 +94,16 @@ def descend(lifted, how, start, stop, out, row):
         out.n_evd[row] += 1
     h, values, vectors, phase = evaluate(lifted, dual, how, start, own_values, own_vectors, out, row)
     gradient = np.empty(n)
+    # From a dual point nearby steps are short: trials begin at 1 / gamma, of the order of the inverse curvature, and
+    # then at twice the last step, and not at `how.step`.
+    carried, t = not np.all(dual == dual[0]), how.shrink / how.gamma
     for iteration in range(how.max_iter):
         record(out, row, h)
         dual_gradient(how.gamma, values, vectors, gradient)
         slope = np.sum(gradient * gradient)
         if how.enhanced:
             out.phases[row, phase] += 1
-        t = how.step
+        t = min(t / how.shrink, how.step) if carried else how.step
         if how.initial_step and iteration == 0 and phase == I_A:
             # Just far enough that the largest eigenvalue of C becomes 1 / gamma.
             t = dual[0] - own_values[n - 1] + 1.0 / how.gamma

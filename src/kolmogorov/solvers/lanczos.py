@@ -9,7 +9,7 @@ from kolmogorov._support.jit import kernel
 
 @kernel
 def threshold(matrix, a):
-    """Return delta of Section IV-C: ((UB - LB) + normalised l1 norm) / (a D ln D), for a (D+1) x (D+1) matrix.
+    """Return delta, (20): ((UB - LB) + normalised l1 norm) / (a D ln D), for a (D+1) x (D+1) matrix.
 
     UB and LB bound the largest *eigenvalue* from the two traces (Wolkowicz and Styan 1980). Lemma 3 takes
     them for bounds on the largest singular value, which they are only while no negative eigenvalue
@@ -66,7 +66,7 @@ def tridiagonalise(matrix, start, delta, reorthogonalised, basis, diagonal, off)
 
 @kernel
 def ritz_pairs(matrix, a, reorthogonalised, start):
-    """Return Ritz values and Ritz vectors (as columns) of a symmetric matrix; `a` sets the threshold."""
+    """Return Ritz values and Ritz vectors (as columns), (15), of a symmetric matrix; `a` sets the threshold."""
     n = matrix.shape[0]
     basis, diagonal, off = np.empty((n, n)), np.empty(n), np.empty(n + 1)
     m, _ = tridiagonalise(matrix, start, threshold(matrix, a), reorthogonalised, basis, diagonal, off)

@@ -1,4 +1,4 @@
-"""Algorithm 3, Gaussian rounding, and the homogenised problem of Section III-A: {0,1}^D to {-1,+1}^(D+1) and back.
+"""Algorithm 3, Gaussian rounding, and the homogenised problem (8) to (10): {0,1}^D to {-1,+1}^(D+1) and back.
 
 With x = (s + 1) / 2 the value x^T S x - 2 x^T v equals [1 s] A [1 s]^T + constant, where
 A = [[0, a/2], [a/2, S/4]], a = S 1 / 2 - v and constant = 1^T S 1 / 4 - 1^T v.

@@ -1,4 +1,4 @@
-"""Users' problems, the paper's LCQP: a convex quadratic over the probability simplex.
+"""Users' problems, the paper's LCQP (3): a convex quadratic over the probability simplex.
 
 `frank_wolfe` is what the paper takes for it (Algorithm 4; Jaggi 2013). `active_set`, the default, solves on a support,
 drops what turns negative and adds what would gain: finite, and exact. `pairwise` moves mass from one coordinate to
