@@ -68,7 +68,7 @@ def quasi_newton(quick: bool = False) -> Tables:
             printed = TABLE_4["D1"]["quasi_newton"][size] / TABLE_4["D1"]["gd"][size]
             row = {"D": size, "tol of gd": tol, "gradient norm": norm, "gd s": seconds, "quasi_newton s": longer}
             row |= {"ratio": longer / seconds, "paper ratio": printed, "gd EVDs": evds[0], "quasi_newton EVDs": evds[1]}
-            rows.append(row | {"ratio of EVDs": evds[1] / evds[0]})
+            rows.append({**row, "ratio of EVDs": evds[1] / evds[0]})
     return {"quasi_newton": rows}
 
 
@@ -153,6 +153,6 @@ def frank_wolfe(quick: bool = False) -> Tables:
             steps[name] = (x * (slope - moment)).sum(axis=1), (slope * x).sum(axis=1) - slope.min(axis=1)
         excess, gap = steps["frank_wolfe"][0] - steps["active_set"][0], steps["frank_wolfe"][1]
         stopped = int((gap > 1e-6 * np.diagonal(gram, axis1=1, axis2=2).max(axis=1)).sum())
-        row: Row = {"D": size, "problems": len(gram), "stopped by 1,000 steps": stopped}
-        rows.append(row | {"median excess": float(np.median(excess)), "largest excess": float(excess.max())})
+        ends = {"median excess": float(np.median(excess)), "largest excess": float(excess.max())}
+        rows.append({"D": size, "problems": len(gram), "stopped by 1,000 steps": stopped, **ends})
     return {"frank_wolfe": rows}

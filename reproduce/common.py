@@ -96,8 +96,7 @@ def lanczos(a: float) -> str:
 def solver(label: str, **changes: Any) -> Any:
     """Make the solver behind a label; "printed recurrence" is Algorithm 5 without reorthogonalisation.
 
-    Sweeps of the paper's begin anew at u_0; "warm" ones go on from the dual points of the last sweep. "rough" is to the
-    gradient norm at which the descents end.
+    "warm" goes on from the last sweep's dual points, "rough" to the gradient norm at which the descents end.
     """
     name, *rest = label.split(", ")
     options: dict[str, Any] = {}

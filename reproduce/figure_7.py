@@ -5,7 +5,7 @@ from reproduce.common import AS, Panel, Row, Tables, curves, fitted, lanczos, li
 #: Sizes at which the paper's Table IV uses the approximate EVD, the starts of each, and the line of a.
 FULL: dict[str, dict[int, tuple[int, tuple[float, ...]]]] = {
     "D1": {20: (10, AS), 50: (5, AS), 100: (3, AS)},
-    "D2": {20: (1, AS), 50: (1, (10.0,))},
+    "D2": {20: (1, AS)},
     "D3": {8: (1, AS), 12: (1, (1.0, 10.0, 30.0))},
 }
 QUICK: dict[str, dict[int, tuple[int, tuple[float, ...]]]] = {"D1": {20: (1, (1.0, 10.0))}}

@@ -222,7 +222,7 @@ class Relations:
 
     @cached_property
     def influence(self) -> Floats:
-        """The paper's influence score by item: the share of items whose supports lie in its own; nan if left out.
+        """The paper's influence score (21) by item: the share of items whose supports lie in its own; nan if left out.
 
         It is the mean of a row of `adjacency`, itself and trivial items included.
         """
