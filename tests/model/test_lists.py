@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -69,8 +70,8 @@ def test_an_explanation_adds_up(model, parts):
     for at, user in enumerate(train.users.ids[:5].tolist()):
         item = model.recommend(user, n=1)["item"].iloc[0]
         why = model.explain(user, item)
-        row = model.fitted_.scores_at_rows(model.users_.encode([user]), model.items_.encode([item]))[0]
-        assert why.score == pytest.approx(row, abs=1e-9)
+        row = model.fitted_.of_users(model.users_.encode([user]))[0, model.items_.encode([item])]
+        assert why.score == pytest.approx(row[0], abs=1e-9)
         assert sum(amount for _, amount in why.steps) == pytest.approx(why.score, abs=1e-9)
         assert sum(why.columns()["amount"]) == pytest.approx(why.score, abs=1e-9)
         assert {part.item for part in why.items} == set(train.items.ids[train.item_rows()[train.user_rows() == at]])
@@ -93,13 +94,15 @@ def test_a_guest_is_explained_as_he_is_recommended_to(model):
     assert np.allclose(model.predict(row)[0, model.items_.encode(listed["item"].to_numpy())], listed["score"])
 
 
-@pytest.mark.parametrize("neighbours", ["auto", 5])
-def test_files(parts, tmp_path, neighbours):
+@pytest.mark.parametrize("most", [20_000, 10])
+def test_files(parts, tmp_path, monkeypatch, most):
+    monkeypatch.setattr("kolmogorov.models.links.MOST_ITEMS", most)
     path = tmp_path / "lists.km"
-    model = km.ListModel(3, neighbours=neighbours, balance=0.25, random_state=0).fit(parts[0])
+    model = km.ListModel(3, balance=0.25, random_state=0).fit(parts[0])
+    assert issparse(model.fitted_.links.weights) == (most == 10)
     model.save(path)
     back = km.load(path)
-    assert (back.get_params()["neighbours"], back.settings_) == (neighbours, model.settings_)
+    assert back.settings_ == model.settings_
     rows = np.arange(parts[0].n_users)
     assert np.array_equal(back.fitted_.of_users(rows), model.fitted_.of_users(rows))
     assert back.recommend(guest={"game 7": 1}).equals(model.recommend(guest={"game 7": 1}))
@@ -132,7 +135,7 @@ def test_what_is_given_is_not_chosen(parts):
     given = {"ridge": 40.0, "growth": 0.25, "unobserved": 0.3, "balance": 0.0}
     assert vars(km.ListModel(3, **given, random_state=0).fit(parts[0]).settings_) == given
     assert km.ListModel(3, balance=0.0, random_state=0).fit(parts[0]).settings_.balance == 0.0
-    for wrong in ({"ridge": 0}, {"growth": 2}, {"balance": -1}, {"unobserved": 0}, {"neighbours": 0}, {"n_events": 0}):
+    for wrong in ({"ridge": 0}, {"growth": 2}, {"balance": -1}, {"unobserved": 0}, {"n_events": 0}):
         with pytest.raises(ParameterError, match=next(iter(wrong))):
             km.ListModel(**wrong).fit(parts[0])
 

@@ -166,21 +166,15 @@ def ridges_of(had: csr_array, ridge: float, growth: float) -> Floats:
     return found
 
 
-def links_of(had: csr_array, ridges: Floats, neighbours: int | str, dealer: Threads) -> Links:
-    """Return links by so many neighbours of each item; "auto" takes all items where they find room."""
-    n_items = had.shape[1]
-    if neighbours == "auto":
-        if n_items <= MOST_ITEMS and _PAIR_BYTES * n_items**2 <= _SHARE * _memory():
-            return closed_form(gram_of(had), ridges)
-        wanted = f"all pairs of {n_items:,} items would take {_PAIR_BYTES * n_items**2 / 1e9:.1f} GB"
-        notice(f"Links lead to each item from its {NEIGHBOURS} strongest neighbours: {wanted}.")
-    return from_neighbours(had, ridges, NEIGHBOURS if neighbours == "auto" else int(neighbours), dealer)
-
-
-def _memory() -> float:
-    """Return the bytes that the machine has, where it tells."""
-    known = "SC_PHYS_PAGES" in getattr(os, "sysconf_names", {})
-    return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")) if known else np.inf
+def links_of(had: csr_array, ridges: Floats, dealer: Threads) -> Links:
+    """Return links between all items where they find room, else from the nearest of each."""
+    n_items, known = had.shape[1], "SC_PHYS_PAGES" in getattr(os, "sysconf_names", {})
+    memory = float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")) if known else np.inf
+    if n_items <= MOST_ITEMS and _PAIR_BYTES * n_items**2 <= _SHARE * memory:
+        return closed_form(gram_of(had), ridges)
+    wanted = f"all pairs of {n_items:,} items would take {_PAIR_BYTES * n_items**2 / 1e9:.1f} GB"
+    notice(f"Links lead to each item from its {NEIGHBOURS} strongest neighbours: {wanted}.")
+    return from_neighbours(had, ridges, NEIGHBOURS, dealer)
 
 
 def gram_of(had: csr_array) -> Floats:

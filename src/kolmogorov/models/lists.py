@@ -46,8 +46,8 @@ from kolmogorov.models.ranking import Said, best_lists
 from kolmogorov.models.tables import learnable, table_of
 
 Auto = Literal["auto"]
-#: The smallest weight of a blank: with none there is nothing to learn. By judgement, as the most neighbours.
-_LEAST_WEIGHT, _MOST_NEIGHBOURS = 1e-6, 1024
+#: The smallest weight of a blank: with none there is nothing to learn. By judgement.
+_LEAST_WEIGHT = 1e-6
 #: Of what completes the table: small beside those of a model that has nothing but events. By judgement.
 _SIZES = {"n_descents": 2, "n_events": 32}
 _SETTINGS: dict[str, Requirement] = {
@@ -59,7 +59,6 @@ _SETTINGS: dict[str, Requirement] = {
 _RULES: dict[str, Requirement] = {
     "n_events": integer(1) | AUTO,
     **{name: requirement | AUTO for name, requirement in _SETTINGS.items()},
-    "neighbours": integer(1, _MOST_NEIGHBOURS) | AUTO,
     "callback": CALLBACK,
     "verbose": BOOLEAN | integer(0),
 }
@@ -120,14 +119,10 @@ class FittedLists(Trained):
 
     def at_rows(self, users: Rows, items: Rows) -> Floats:
         """Return scores for aligned rows, cut to the scale."""
-        return np.clip(self.scores_at_rows(users, items), 0.0, 1.0)
-
-    def scores_at_rows(self, users: Rows, items: Rows) -> Floats:
-        """Return scores for aligned rows as they are: what lists are ordered by."""
         theta, psi = self.events.theta_or_population[users], self.events.psi_or_average[items]
         balance = self.settings.balance
         linked = self.links.pairs(self.training.rows, users, items)
-        return (1.0 - balance) * linked + balance * np.einsum("nd,nd->n", theta, psi)
+        return np.clip((1.0 - balance) * linked + balance * np.einsum("nd,nd->n", theta, psi), 0.0, 1.0)
 
     def of_users(self, users: Rows, lower: float | None = None) -> Floats:
         """Return the scores of all items for some users; they may lie beyond the scale, so that lists keep an order."""
@@ -178,7 +173,8 @@ class ListModel(Recommender):
     """Learn lists from a table in which only yes is recorded: clicks, purchases, visits.
 
     A user's score of an item is a balance of two parts. Links say what follows from what: each item is regressed on all
-    others, in closed form, and those that a user has speak for others by their weights. Events say what kind of user
+    others, in closed form, and those that a user has speak for others by their weights. (Of more than 20,000 items, or
+    where memory lacks, on the 64 whose columns have the largest cosine with the item's.) Events say what kind of user
     somebody is: theta_u . psi_i, where everything that was not observed is a no of small weight. The ridge of links,
     the weight of blanks and the balance are chosen inside `fit`, by lists of entries that are held out for it.
 
@@ -194,10 +190,6 @@ class ListModel(Recommender):
         The share of events in a score, from 0 to 1; the rest is that of links.
     unobserved : float or "auto"
         What an entry that was not observed weighs, as a no, where events are learned.
-    neighbours : int or "auto"
-        From how many other items links lead to an item. "auto" takes all of them for up to 20,000 items, which takes
-        12 bytes for each pair of items (4.8 GB for 20,000); beyond, or where memory lacks, the 64 whose columns have
-        the largest cosine with the item's.
     random_state : int, Generator, RandomState or None
         The same seed gives the same bits on any number of threads.
     n_jobs : int or None
@@ -245,7 +237,6 @@ class ListModel(Recommender):
         growth: float | Auto = "auto",
         balance: float | Auto = "auto",
         unobserved: float | Auto = "auto",
-        neighbours: int | Auto = "auto",
         random_state: Any = None,
         n_jobs: int | None = -1,
         callback: Callable[[Any], Any] | None = None,
@@ -256,7 +247,6 @@ class ListModel(Recommender):
         self.growth = growth
         self.balance = balance
         self.unobserved = unobserved
-        self.neighbours = neighbours
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.callback = callback
@@ -375,7 +365,7 @@ class ListModel(Recommender):
     def _links(self, table: Observations, settings: ListSettings) -> Links:
         had = matrix_of(table.rows, table.n_items)
         with one_blas_thread(), Threads(self.n_jobs) as dealer:
-            return links_of(had, ridges_of(had, settings.ridge, settings.growth), self.neighbours, dealer)
+            return links_of(had, ridges_of(had, settings.ridge, settings.growth), dealer)
 
     def _said_of(self, view: View, theta: Floats) -> Said:
         return lambda part, lower: self.fitted_.of_rows(view, np.arange(len(theta))[part], theta[part])
@@ -409,23 +399,21 @@ _BLANKS = (1.0, 4.0)
 _BALANCES = (0.0, 0.03, 0.06, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.65, 0.8, 1.0)
 
 
-#: Learns events from a table with a weight of blanks.
-Learner = Callable[[Observations, float], Fitted]
-
-
-def chosen_settings(table: Observations, given: dict[str, float], learn: Learner, seed: int) -> ListSettings:
+def chosen_settings(
+    table: Observations, given: dict[str, float], learn: Callable[[Observations, float], Fitted], seed: int
+) -> ListSettings:
     """Choose what was not given, by the nDCG of lists of held-out entries, made of the items that most people have.
 
-    First links alone settle ridge and growth, then events of each weight of blanks are put beside them. Ties go to
-    what is tried first: links alone.
+    First links alone settle ridge and growth, then events, which `learn` finds in a table with a weight of blanks, are
+    put beside them. Ties go to what is tried first: links alone.
     """
     usual = usual_weight(len(table), table.n_users * table.n_items)
-    weights = (
-        [given["unobserved"]]
-        if "unobserved" in given
-        else [min(1.0, max(times * usual, _LEAST_WEIGHT)) for times in _BLANKS]
-    )
+    weights = [min(1.0, max(times * usual, _LEAST_WEIGHT)) for times in _BLANKS]
+    if "unobserved" in given:
+        weights = [given["unobserved"]]
     found = ListSettings(**{"unobserved": weights[0]} | _USUAL | given)
+    if len(given) == len(_SETTINGS):
+        return found
     try:
         train, test = table.split(_SHARE, random_state=seed, by="user")
     except DataError:
@@ -435,7 +423,7 @@ def chosen_settings(table: Observations, given: dict[str, float], learn: Learner
     kept, wanted = (matrix_of(part.rows, part.n_items)[:, items] for part in (train, test))
     kept.eliminate_zeros(), wanted.eliminate_zeros()
     askers = np.flatnonzero((np.diff(wanted.indptr) > 0) & (np.diff(kept.indptr) > 0))
-    if len(given) == len(_SETTINGS) or not askers.size:
+    if not askers.size:
         return found
     users = np.sort(generator(seed, _STREAM).permutation(askers)[:_USERS])
     seen = View(kept.indptr.astype(np.int64), kept.indices, kept.data, np.empty(0))

@@ -4,14 +4,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array
 from sklearn.linear_model import Ridge
 
 import naive
 from kolmogorov._support.threads import Threads, one_blas_thread
 from kolmogorov.data.view import View
 from kolmogorov.errors import InvariantError
-from kolmogorov.models import links as made
 from kolmogorov.models.links import Links, closed_form, from_neighbours, gram_of, links_of, ridges_of
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -67,7 +66,8 @@ def test_scores_are_sums_of_weights(seed, sparse):
     dense = random_table(seed, 6, 5, whole=False)
     table = csr_array(dense)
     with one_blas_thread(), Threads(1) as dealer:
-        links = links_of(table, ridges_of(table, 1.0, 0.0), 3 if sparse else "auto", dealer)
+        ridges = ridges_of(table, 1.0, 0.0)
+        links = from_neighbours(table, ridges, 3, dealer) if sparse else links_of(table, ridges, dealer)
     weights = np.array([links.out_of(item) for item in range(5)])
     expected = np.vstack([dense, np.zeros(5)]) @ weights
     rows = np.array([6, 0, 3])
@@ -76,15 +76,6 @@ def test_scores_are_sums_of_weights(seed, sparse):
     users, items = np.array([0, 6, 2, 5]), np.array([4, 1, 0, 5])
     padded = np.hstack([expected, np.zeros((7, 1))])
     assert np.allclose(links.pairs(view, users, items), padded[users, items])
-
-
-def test_neighbours_are_taken_where_memory_lacks(monkeypatch):
-    table = csr_array(random_table(0, 10, 6))
-    ridges = ridges_of(table, 1.0, 0.0)
-    with Threads(1) as dealer:
-        assert not issparse(links_of(table, ridges, "auto", dealer).weights)
-        monkeypatch.setattr(made.os, "sysconf", lambda name: 16)
-        assert issparse(links_of(table, ridges, "auto", dealer).weights)
 
 
 def test_links_that_are_none_are_refused():
@@ -98,6 +89,6 @@ def test_links_that_are_none_are_refused():
     for match, items, numbers in (
         ("from an item to itself", [0, 1], weights),
         (r"outside \[0, 1\]", [1, 2], weights),
-        ("NaN", [1, 0], np.float32([np.nan, 1])),
+        ("holds a number outside", [1, 0], np.float32([np.nan, 1])),
     ):
         refused(match, 2, indptr=indptr, items=np.array(items, dtype=np.int32), weights=numbers)
