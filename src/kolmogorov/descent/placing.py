@@ -30,7 +30,7 @@ from kolmogorov.data.changes import Change, with_ids
 from kolmogorov.data.view import View
 from kolmogorov.descent.completion import Many
 from kolmogorov.descent.engine import solved_rows
-from kolmogorov.descent.fitted import Fitted, Pull
+from kolmogorov.descent.fitted import Fitted, Pull, Trained
 from kolmogorov.descent.problem import Partners, Problem
 from kolmogorov.errors import DataError, ParameterError
 from kolmogorov.solvers import RowSolver
@@ -94,7 +94,7 @@ def new_rows(
     return found
 
 
-def side_of(fitted: Fitted, observations: Observations, side: Side) -> OneSide:
+def side_of(fitted: Trained, observations: Observations, side: Side) -> OneSide:
     """Settle which side is new: the one whose partners the model knows without exception."""
     if side not in ("auto", "users", "items"):
         raise ParameterError(f"'side' must be 'auto', 'users' or 'items', got {side!r}.")
@@ -109,7 +109,7 @@ def side_of(fitted: Fitted, observations: Observations, side: Side) -> OneSide:
     return "items" if items else "users"
 
 
-def view_of(fitted: Fitted, observations: Observations, side: OneSide) -> View:
+def view_of(fitted: Trained, observations: Observations, side: OneSide) -> View:
     """Return the observations by new rows, with partners numbered as the model numbers them."""
     rows, strangers = _partners(fitted, observations, side)
     if strangers:
@@ -122,7 +122,7 @@ def view_of(fitted: Fitted, observations: Observations, side: OneSide) -> View:
     return View(view.indptr, rows[view.indices].astype(np.int32), view.values, view.weights)
 
 
-def _partners(fitted: Fitted, observations: Observations, side: str) -> tuple[Rows, list[str]]:
+def _partners(fitted: Trained, observations: Observations, side: str) -> tuple[Rows, list[str]]:
     """Return the model's rows of the partners of a side, and those that occur and that it does not have."""
     known, theirs, seen = fitted.items, observations.items, observations.seen_items
     if side == "items":

@@ -34,6 +34,7 @@ from kolmogorov.descent import placing
 from kolmogorov.descent.engine import Sweep
 from kolmogorov.descent.files import write
 from kolmogorov.descent.fitted import Fitted, Trained
+from kolmogorov.draws.posterior import Posterior
 from kolmogorov.errors import DataError, KolmogorovWarning, UnknownIdWarning
 from kolmogorov.gpu.lists import lists_at_once
 from kolmogorov.models.ids import (
@@ -81,16 +82,15 @@ def check_asked(what: str, **given: Any) -> None:
 class Recommender(BaseEstimator):  # type: ignore[misc]
     """Base of all models: a subclass learns a `Trained` value and adopts it."""
 
-    fitted_: Any
+    fitted_: Trained
     #: What is learned.
     _learned: ClassVar[type[Trained]]
     #: What is asked of parameters.
     _rules: ClassVar[dict[str, Requirement]] = {}
     #: Where to compute; a parameter of models that can do so elsewhere.
     execution: Any = None
-    #: Whether what was learned are draws, which say how sure they are; whether there are probabilities of ratings.
+    #: Whether what was learned are draws, which say how sure they are.
     _has_draws: ClassVar[bool] = False
-    _tells_distributions: ClassVar[bool] = False
 
     def _set(self, given: dict[str, Any]) -> None:
         """Take over the parameters, as scikit-learn wants: as they came."""
@@ -113,10 +113,9 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
         return bool(getattr(self, "unobserved", 0.0) != 0.0)
 
     @property
+    @abstractmethod
     def _one_model(self) -> Fitted:
         """The one model that is read: itself, or of draws the one that stands for them."""
-        found: Fitted = self.fitted_
-        return found
 
     # --- predictions ----------------------------------------------------------------------------------------------
 
@@ -201,10 +200,8 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         check_asked("evaluate", ranking=ranking, k=k, likes=likes)
         if not isinstance(observations, Observations):
-            raise DataError(
-                f"evaluate takes Observations, got {type(observations).__name__}. Make them with "
-                "read_ratings, Observations.from_arrays, from_scipy or from_dense."
-            )
+            came = type(observations).__name__
+            raise DataError(f"evaluate takes Observations, got {came}. Make them with read_ratings or from_arrays.")
         check_any(observations, "to compare predictions with")
         fitted, test = self.fitted_, observations.rescaled(self.scale_)
         if ranking:
@@ -216,14 +213,14 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
 
             options = (int(k), fitted.likes if likes is None else float(likes), unknown)
             return ranking_scores(fitted.training, fitted.of_users, test, *options, elsewhere=elsewhere)
-        scores = Scores(test.scale.span, test.is_binary, fitted.points if self._tells_distributions else None)
+        scores = Scores(test.scale.span, test.is_binary, None if fitted.has_scores else fitted.points)
         for part, users, items in rows_in_blocks(fitted, test, unknown):
             values, weights = test.values[part], None if test.weights is None else test.weights[part]
             scores.add(values, fitted.at_rows(users, items), weights)
-            if self._tells_distributions:
+            if not fitted.has_scores:
                 scores.add_forecasts(values, fitted.distribution_at_rows(users, items), weights)
         found = scores.result()
-        if self._has_draws:
+        if isinstance(fitted, Posterior):
             rows, _ = pair_rows(fitted, test, None, "ignore")
             found["coverage_90"] = fitted.coverage(*rows, test.values, test.weights)
         return found
@@ -307,9 +304,9 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
         view, ids = placing.view_of(self.fitted_, known, "users"), observations.users.ids.tolist()
         return Askers(ids, np.arange(len(ids)), view, self._said_of(view, self._new_thetas(view)))
 
+    @abstractmethod
     def _said_of(self, view: View, theta: Floats) -> Said:
         """Return a function from a part of new users, with their observations and thetas, to what is predicted."""
-        return lambda part, lower: self.fitted_.of_thetas(theta[part], lower)
 
     @abstractmethod
     def _new_thetas(self, view: View) -> Floats:
@@ -469,6 +466,7 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
     def _told(self, line: str, progress: Any, *, whole: bool = True) -> bool:
         """Tell how far a fit is: the callback, which may end it, or whoever watches; `verbose` writes `whole` lines."""
         if self.verbose and whole:
+            passing("")
             sys.stderr.write(f"{line}\n")
         elif self.callback is None:
             passing(line)
@@ -491,20 +489,17 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
     @property
     def users_(self) -> Vocabulary:
         """Ids of the users."""
-        found: Vocabulary = self.fitted_.users
-        return found
+        return self.fitted_.users
 
     @property
     def items_(self) -> Vocabulary:
         """Ids of the items."""
-        found: Vocabulary = self.fitted_.items
-        return found
+        return self.fitted_.items
 
     @property
     def scale_(self) -> Scale:
         """Map between probabilities and rating units."""
-        found: Scale = self.fitted_.scale
-        return found
+        return self.fitted_.scale
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -525,6 +520,4 @@ def _plain(value: Any) -> Any:
         return {"family": value.family, "solver": value.name, "options": options}
     if hasattr(value, "solve"):
         return "auto"
-    if isinstance(value, (np.ndarray, tuple, list)):
-        return np.asarray(value).tolist()
     return value.item() if isinstance(value, np.generic) else value

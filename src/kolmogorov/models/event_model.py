@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from kolmogorov._support.validation import AUTO, BOOLEAN, CALLBACK, NONE, Requir
 from kolmogorov.cluster.dask import Dask
 from kolmogorov.data import Observations
 from kolmogorov.data.scale import LARGEST_WEIGHT
+from kolmogorov.data.view import View
 from kolmogorov.descent import placing
 from kolmogorov.descent.fitted import Fitted
 from kolmogorov.draws.sampler import SamplingProgress
@@ -24,6 +25,7 @@ from kolmogorov.errors import DataError
 from kolmogorov.gpu.cuda import Cuda
 from kolmogorov.models.base import Recommender
 from kolmogorov.models.ids import Unknown, pair_rows
+from kolmogorov.models.ranking import Said
 from kolmogorov.models.tables import table_of
 
 if TYPE_CHECKING:
@@ -46,7 +48,7 @@ COMMON_RULES: dict[str, Requirement] = {
 class EventModel(TransformerMixin, Recommender):  # type: ignore[misc]
     """Base of Kolmogorov models, drawn or not. Draws are read by the one model that stands for them."""
 
-    _tells_distributions: ClassVar[bool] = True
+    fitted_: Any
 
     @property
     @abstractmethod
@@ -229,6 +231,9 @@ class EventModel(TransformerMixin, Recommender):  # type: ignore[misc]
         return self.relations(likes=likes).rules(observations, max_antecedents=max_antecedents)
 
     # --- inside ---------------------------------------------------------------------------------------------------
+
+    def _said_of(self, view: View, theta: Floats) -> Said:
+        return lambda part, lower: self.fitted_.of_thetas(theta[part], lower)
 
     def _on_draw(self, draw: SamplingProgress) -> bool:
         line = f"chain {draw.chain + 1}/{draw.n_chains}  sweep {draw.sweep}/{draw.n_sweeps}"
