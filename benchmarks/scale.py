@@ -34,9 +34,7 @@ PACKED = [
 CLUSTER = [
     Column("method"),
     Column("seconds per sweep", ".2f"),
-    Column("first sweep", ".2f"),
     Column("peak memory, MB", ".0f"),
-    Column("MB between workers per sweep", ".1f"),
     Column("rmse", ".4f"),
 ]
 SETTINGS: dict[str, Any] = {"learn_from": "ratings", "user_reg": 1.0, "random_state": 0, "tol": 0.0}
@@ -155,13 +153,13 @@ def cluster() -> None:
             if (work is _dask and not peer("distributed", "dask")) or (work is _implicit and not peer("implicit")):
                 continue
             found = in_process(work, folder / "table", *args)
-            table.add(method, *(found.get(name) for name in ("sweep", "first", "memory", "moved", "rmse")))
+            table.add(method, *(found.get(name) for name in ("sweep", "memory", "rmse")))
         finish(table)
 
 
 def _timed(model: km.KolmogorovModel) -> dict[str, Any]:
     seconds = [sweep.user_seconds + sweep.item_seconds for sweep in model.history_]
-    return {"sweep": float(np.mean(seconds[1:])), "first": seconds[0], "rmse": model.history_[-1].rmse}
+    return {"sweep": float(np.mean(seconds[1:])), "rmse": model.history_[-1].rmse}
 
 
 def _threads(path: Path) -> dict[str, Any]:
@@ -174,42 +172,24 @@ def _threads(path: Path) -> dict[str, Any]:
 def _dask(path: Path, n_workers: int, n_threads: int) -> dict[str, Any]:
     from distributed import Client, LocalCluster
 
-    with (
-        LocalCluster(
-            n_workers=n_workers, threads_per_worker=n_threads, processes=True, dashboard_address=":0", memory_limit=None
-        ) as local,
-        Client(local) as client,
-    ):
+    workers: dict[str, Any] = {"n_workers": n_workers, "threads_per_worker": n_threads, "memory_limit": None}
+    with LocalCluster(**workers, processes=True, dashboard_address=":0") as local, Client(local) as client:
         execution = km.Dask(client)
         km.KolmogorovModel(EVENTS, max_iter=1, execution=execution, **SETTINGS).fit(km.datasets.load("zoo"))
-        moved = [sum(client.run(_received).values())]
-
-        def watch(sweep: Any) -> None:
-            moved.append(sum(client.run(_received).values()))
-
-        model = km.KolmogorovModel(EVENTS, max_iter=ROUNDS, execution=execution, callback=watch, **SETTINGS)
+        model = km.KolmogorovModel(EVENTS, max_iter=ROUNDS, execution=execution, **SETTINGS)
         model.fit(km.Observations.open(path))
         memory = peak_memory() + sum(client.run(peak_memory).values())
-    each = (moved[-1] - moved[1]) / (ROUNDS - 1) / 1e6
-    return _timed(model) | {"memory": memory, "moved": each}
-
-
-def _received(dask_worker: Any) -> float:
-    """Bytes that a worker has received from others, as it reports them."""
-    return float(sum(entry["total"] for entry in dask_worker.transfer_incoming_log))
+    return _timed(model) | {"memory": memory}
 
 
 def _implicit(path: Path) -> dict[str, Any]:
     from implicit.als import AlternatingLeastSquares
 
     seconds: list[float] = []
-
-    def watch(iteration: int, elapsed: float, loss: Any) -> None:
-        seconds.append(elapsed)
-
     model = AlternatingLeastSquares(factors=EVENTS, iterations=ROUNDS, num_threads=2, random_state=0)
-    model.fit(sparse_rows(km.Observations.open(path)), show_progress=False, callback=watch)
-    return {"sweep": float(np.mean(seconds[1:])), "first": seconds[0], "memory": peak_memory()}
+    known = sparse_rows(km.Observations.open(path))
+    model.fit(known, show_progress=False, callback=lambda iteration, elapsed, loss: seconds.append(elapsed))
+    return {"sweep": float(np.mean(seconds[1:])), "memory": peak_memory()}
 
 
 PARTS: dict[str, Callable[[], None]] = {"packed": packed, "cluster": cluster}

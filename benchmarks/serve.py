@@ -48,7 +48,7 @@ def main() -> None:
         path = Path(folder, "served.km")
         km.KolmogorovModel(16, learn_from="ratings", max_iter=4, random_state=0).fit(table).save(path)
         with served(path) as url:
-            for row in asyncio.run(loaded(Asker(url, table), seconds)):
+            for row in asyncio.run(loaded(url, table, seconds)):
                 load.add(*row)
     finish(load, complete=seconds == SECONDS)
 
@@ -78,60 +78,40 @@ def served(path: Path) -> Iterator[str]:
         process.wait(60)
 
 
-class Asker:
-    """Makes requests of all kinds, the same from run to run."""
-
-    def __init__(self, url: str, table: km.Observations) -> None:
-        self._url, self._rng = url, np.random.default_rng(0)
-        self._users, self._items = table.users.ids, table.items.ids
-        self.kinds = [kind for kind, share in SHARES.items() for _ in range(share)]
-
-    def client(self) -> httpx.AsyncClient:
-        return httpx.AsyncClient(base_url=self._url, timeout=30, limits=httpx.Limits(max_connections=64))
-
-    def request(self, kind: str) -> tuple[str, str, Any]:
-        """Return a method, a path and a body."""
-        rng = self._rng
-        user, items = int(rng.choice(self._users)), rng.choice(self._items, 20, replace=False).tolist()
-        if kind == "list of a user":
-            return "POST", "/recommend", {"users": [user], "n": 10}
-        if kind == "list of a guest":
-            return (
-                "POST",
-                "/recommend",
-                {"guests": [{str(item): int(rng.integers(1, 6)) for item in items[:10]}], "n": 10},
-            )
-        if kind == "20 predictions":
-            return "POST", "/predict", {"pairs": [[user, item] for item in items]}
-        if kind == "explanation":
-            return "POST", "/explain", {"user": user, "item": items[0]}
-        return "GET", f"/similar?item={items[0]}&n=10", None
-
-    def mixed(self) -> str:
-        return str(self._rng.choice(self.kinds))
-
-    async def asked(self, client: httpx.AsyncClient, request: tuple[str, str, Any]) -> bool:
-        """Ask; tell whether it was answered."""
-        method, path, body = request
-        try:
-            answer = await client.request(method, path, json=body)
-        except httpx.HTTPError:
-            return False
-        # Of some items the model has no ratings; that it says so is an answer.
-        return answer.status_code in (200, 404)
+def request(kind: str, table: km.Observations, rng: np.random.Generator) -> dict[str, Any]:
+    """Return a method, an address and a body."""
+    user, items = int(rng.choice(table.users.ids)), rng.choice(table.items.ids, 20, replace=False).tolist()
+    bodies: dict[str, tuple[str, Any]] = {
+        "list of a user": ("recommend", {"users": [user], "n": 10}),
+        "list of a guest": ("recommend", {"guests": [{str(i): int(rng.integers(1, 6)) for i in items[:10]}], "n": 10}),
+        "20 predictions": ("predict", {"pairs": [[user, item] for item in items]}),
+        "explanation": ("explain", {"user": user, "item": items[0]}),
+    }
+    if kind not in bodies:
+        return {"method": "GET", "url": f"/similar?item={items[0]}&n=10"}
+    return {"method": "POST", "url": f"/{bodies[kind][0]}", "json": bodies[kind][1]}
 
 
-async def loaded(asker: Asker, seconds: int) -> list[tuple[Any, ...]]:
+async def asked(client: httpx.AsyncClient, what: dict[str, Any]) -> bool:
+    """Ask; tell whether it was answered. Of some items the model has no ratings; that it says so is an answer."""
+    try:
+        return (await client.request(**what)).status_code in (200, 404)
+    except httpx.HTTPError:
+        return False
+
+
+async def loaded(url: str, table: km.Observations, seconds: int) -> list[tuple[Any, ...]]:
     """Ask at a constant rate, whether answers have come or not."""
     times: dict[str, list[float]] = defaultdict(list)
     failed: dict[str, int] = defaultdict(int)
-    async with asker.client() as client:
+    rng, kinds = np.random.default_rng(0), [kind for kind, share in SHARES.items() for _ in range(share)]
+    async with httpx.AsyncClient(base_url=url, timeout=30, limits=httpx.Limits(max_connections=64)) as client:
         for kind in SHARES:
-            await asker.asked(client, asker.request(kind))
+            await asked(client, request(kind, table, rng))
         began = time.perf_counter()
 
         async def one(kind: str, due: float) -> None:
-            good = await asker.asked(client, asker.request(kind))
+            good = await asked(client, request(kind, table, rng))
             times[kind].append(time.perf_counter() - due)
             failed[kind] += not good
 
@@ -139,7 +119,7 @@ async def loaded(asker: Asker, seconds: int) -> list[tuple[Any, ...]]:
         for number in range(RATE * seconds):
             due = began + number / RATE
             await asyncio.sleep(max(0.0, due - time.perf_counter()))
-            tasks.append(asyncio.create_task(one(asker.mixed(), due)))
+            tasks.append(asyncio.create_task(one(str(rng.choice(kinds)), due)))
         await asyncio.gather(*tasks)
     return [
         (kind, len(times[kind]), failed[kind], *(1000.0 * np.percentile(times[kind], [50, 99])).tolist())
