@@ -26,7 +26,7 @@ _HOMES = {
     "load": "kolmogorov.models.loading",
     "metrics": "kolmogorov.models.metrics",
     "pack": "kolmogorov.data.read",
-    "read_answers": "kolmogorov.data.answers",
+    "read_answers": "kolmogorov.data.read",
     "read_ratings": "kolmogorov.data.read",
     "solvers": "kolmogorov.solvers",
     "tune": "kolmogorov.models.tuning",

@@ -3,9 +3,9 @@ from kolmogorov import interpret as interpret
 from kolmogorov import solvers as solvers
 from kolmogorov.cluster.dask import Dask as Dask
 from kolmogorov.data import datasets as datasets
-from kolmogorov.data.answers import read_answers as read_answers
 from kolmogorov.data.observations import Observations as Observations
 from kolmogorov.data.read import pack as pack
+from kolmogorov.data.read import read_answers as read_answers
 from kolmogorov.data.read import read_ratings as read_ratings
 from kolmogorov.gpu.cuda import Cuda as Cuda
 from kolmogorov.interpret.mining import associations as associations

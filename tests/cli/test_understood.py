@@ -34,7 +34,7 @@ REFUSED = {
     "clicks": (CLICKS, {"--implicit": 120}),
     "empty": (rated(1, 0, "", 1), {"--missing ''": 3}),
     "marks": (rated(1, 2, "NA", 3, "?", 4), {"--missing '?,NA'": 4}),
-    "thousands": (rated("900", "1.000"), {"--set decimal=.": 2, "--set thousands=.": 2}),
+    "thousands": ("user;item;rating\na;x;1,500\nb;x;2,000\n", {"--set decimal=,": 2}),
     "twins": ("user,item,rating,rating\na,x,1,2\nb,x,2,1\n", {"--value 2": 2}),
     "repeated": ("user,item,rating\n1,7,5\n1,7,3\n", {"--set duplicates=mean": 1, "--set duplicates=last": 1}),
     "header": ("ann,tea,like\nbob,tea,1\n", {"--set header=True": 1, "--set header=False": 2}),
@@ -69,8 +69,8 @@ def test_advice_works(name, shell, tmp_path):
 
 
 @pytest.mark.parametrize(("content", "options", "said"), [
-    (SURVEY, ["--wide", "--ignore", "Age"], ["user = Name", "Not used: Age", "yes = 1, no = 0", "0 to 1 by 1"]),
-    (GERMAN, [], ["item = Titel", "separator semicolon", "decimal comma", "3.5 to 5 by 0.5", "Not used: Datum"]),
+    (SURVEY, ["--wide", "--ignore", "Age"], ["user = Name", "Not used: Age", "yes = 1, no = 0", "0 to 1"]),
+    (GERMAN, [], ["item = Titel", "separator semicolon", "decimal comma", "3.5 to 5", "Not used: Datum"]),
     (CLICKS, ["--implicit"], ["user = session_id, item = page", "120 read, 0 missing"]),
 ])  # fmt: skip
 def test_fit_and_describe_say_what_was_understood(content, options, said, done, tmp_path):

@@ -119,8 +119,8 @@ def test_a_survey_in_a_frame(make):
     found = read_ratings(frame, wide=True, ignore="Age")
     cells = {("ann", "Smokes"): 1.0, ("ann", "Likes jazz"): 0.0, ("bob", "Smokes"): 0.0, ("bob", "Likes jazz"): 1.0}
     assert naive.cells(found) == cells | {("cy", "Smokes"): 1.0}
-    assert (found.source.n_missing, found.source.words) == (1, {"yes": 1.0, "no": 0.0})
-    assert naive.cells(read_ratings(frame, wide=True, keep=["Smokes", "Likes jazz"])) == naive.cells(found)
+    assert "1 missing" in str(found.source)
+    assert found.source.words == {"yes": 1.0, "no": 0.0}
     scaled = naive.cells(read_ratings(frame, wide=True, scale="column"))
     assert [scaled[name, "Age"] for name in ("ann", "bob", "cy")] == [pytest.approx(6 / 39), 1.0, 0.0]
 
@@ -136,7 +136,6 @@ ADVISED = {kind: DOUBTFUL[kind][:2] for kind in DOUBTFUL if kind not in ("a mark
     "a town": ("who,tea,town\nann,yes,Rome\nbob,no,Oslo\n", {"wide": True}),
     "twice": ("user,item,rating\na,x,5\na,x,3\n", {}),
     "thousands": ("user;item;rating\na;x;1,500\nb;x;2,000\n", {}),
-    "a point": ("user;item;rating\na;x;1.500\nb;x;900\n", {}),
     "clicks": ("user,item\na,x\nb,x\nb,y\n", {}),
     "another column": ("user,item,rating\na,x,5\nb,y,1\n", {"value": "ratings"}),
     "a header or not": ("ann,tea,like\nbob,tea,1\n", {}),
@@ -165,12 +164,6 @@ def test_doing_what_an_error_advises_reads_the_file(write, kind):
         assert len(read_ratings(source, **options | more))
 
 
-def test_the_advice_for_other_encodings_and_places(write):
-    assert "José" in read_ratings(write(MARKED[3:]), encoding="latin-1").users.ids
-    frame = DOUBTFUL["no user"][0]
-    assert len(read_ratings(frame, user="a", item="b", value="c")) == 3
-
-
 # --- missing and ordered cells of frames -----------------------------------------------------------------------------
 
 
@@ -178,11 +171,12 @@ def test_the_advice_for_other_encodings_and_places(write):
 def test_null_and_nan_are_missing(make):
     columns = {"user": ["a", "b", "c"], "item": ["x", "x", "x"], "rating": [1.0, None, float("nan")]}
     found = read_ratings(make(columns))
-    assert (naive.cells(found), found.source.n_missing) == ({("a", "x"): 1.0}, 2)
+    assert naive.cells(found) == {("a", "x"): 1.0}
+    assert "1 read, 2 missing" in str(found.source)
     wide = make({"who": ["a", "b"], "x": [1.0, None], "y": [float("nan"), 2.0]})
     assert naive.cells(read_ratings(wide, wide=True)) == {("a", "x"): 0.5, ("b", "y"): 1.0}
     assert naive.cells(read_answers(wide, wide=True)) == {("a", "x"): 1.0, ("b", "y"): 1.0}
-    with pytest.raises(DataError, match="row 1: the user must be an id, got nothing"):
+    with pytest.raises(DataError, match="row 1: user ids must be texts or whole numbers, got None"):
         read_ratings(make(columns | {"user": ["a", None, "c"]}))
     with pytest.raises(DataError, match="every value is missing"):
         read_ratings(make(columns | {"rating": [None, None, float("nan")]}))

@@ -1,6 +1,5 @@
 """Lists and wide tables of any make become entries; broken ones are refused with their line."""
 
-import io
 import re
 
 import numpy as np
@@ -10,7 +9,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pyarrow import compute, ipc, parquet
+from pyarrow import ipc, parquet
 
 import kolmogorov as km
 import naive
@@ -53,17 +52,13 @@ def test_separators_and_headers_are_recognised(read, sep, header, end):
 READ = [
     ("ann,tea,yes\nbob,tea,1\ncy,tea,0\n", {}, {"ann tea": 1, "bob tea": 1, "cy tea": 0}),
     ("who,what,like\nbob,tea,1\n", {"header": True}, {"bob tea": 1}),
-    ("a,b,y\n1,2,1\n", {}, {"1 2": 1}),
-    (rated("900", "1.000"), {"thousands": "."}, {"u0 tea": 0.9, "u1 tea": 1}),
     (rated("900", "1.000"), {"decimal": "."}, {"u0 tea": 1, "u1 tea": 1 / 900}),
     (rated("1.125", "2.250", "4.5"), {"minimum": 0}, {"u0 tea": 0.25, "u1 tea": 0.5, "u2 tea": 1}),
-    ("sep=;\nKunde;Produkt;Note\nK1;A;50%\nK2;A;12,5%\n", {}, {"K1 A": 0.5, "K2 A": 0.125}),
     ("1,-0,1\n2,0,1\n", {}, {"1 -0": 1, "2 0": 1}),
     (HEADER + "1,7,5\nNA,7,3\n2,8,4\n", {"missing": "NA"}, {"1 7": 1, "2 8": 0.8}),
     # A country may be called so, and a number that means missing may be somebody's id.
     (HEADER + "DE,7,4\nNA,7,2\n", {}, {"DE 7": 1, "NA 7": 0.5}),
     (HEADER + "99,7,4\n1,7,99\n1,8,2\n", {"missing": 99}, {"99 7": 1, "1 8": 0.5}),
-    (HEADER + f"a,x,1\nb,y,{10**400}\nb,x,0\n", {"missing": 10**400}, {"a x": 1, "b x": 0}),
     ("user,item,rating,rating\nann,tea,5,1\nbob,tea,1,5\n", {"value": 3}, {"ann tea": 0.2, "bob tea": 1}),
     (HEADER + "ann,tea, NO \nbob, tea ,Yes\n", {}, {"ann tea": 0, "bob tea": 1}),
     ("\n" * 1000 + "1,2,3\n", {}, {"1 2": 1}),
@@ -94,35 +89,25 @@ BROKEN = [
     (HEADER.encode() + b"".join(b"%d,1,1\n" % k for k in range(3000)) + b"\xff,1,1\n", {}, 3002),
     ((HEADER + "1,2,3\n").encode("utf-16"), {"encoding": "utf-8"}, None),
     ((HEADER + "Привет,a,1\nbob,a,0\n").encode("cp1251"), {}, 2),
-    (HEADER + "x,y,1\n", {"encoding": "klingon"}, None),
-    (HEADER + "x,y,1\n", {"encoding": "utf-8\0"}, None),
-    (HEADER + "x,y,1\n", {"encoding": "base64"}, None),
-    (HEADER + "x,y,1\n", {"encoding": "utf-16"}, None),
+    *((HEADER + "x,y,1\n", {"encoding": name}, None) for name in ("klingon", "utf-8\0", "base64", "rot13", "utf-16")),
     ("1\x1f0::2::3\n", {}, None),
+    # Words among numbers are blamed, and numbers among words, whichever come later.
     (rated("5", "yes", "no", "1"), {}, 3),
     (rated("yes", "5", "no", "1"), {}, 3),
     (rated("yes", "no", "true", "no"), {}, 4),
     (rated("1", "", "0"), {}, 3),
     (rated("1", "0", "-"), {}, 4),
-    (rated("-", "1", "0"), {}, 3),
     (rated("+", "-", "0"), {}, 4),
-    (rated("0", "+", "-"), {}, 3),
-    (rated("900", "1.000"), {}, 3),
-    (rated("1.000", "2.000", "900"), {}, 2),
     (rated("1", "2,000", "0", sep=";"), {}, 3),
     (rated("1,5", "2.5", "0", sep=";"), {}, 3),
-    ("u;i;r\na;x;1.5\nb;x;2,5\n", {}, 3),
+    (rated("50%", "100%"), {}, 2),
     ("u;i;r\na;x;1,5,2\nb;x;2\n", {}, 2),
-    ("u;i;r\na;x;1,23\nb;x;2\n", {"thousands": ","}, 2),
-    ("sep=;\nu;i;r\na;x;50%\nb;x;3\n", {}, 4),
-    ("sep=;\nu;i;r\na;x;3\nb;x;50%\n", {}, 4),
     (rated("NA", "NA"), {"missing": "NA"}, 2),
     ("who,song,name,plays\nann,7,Help,3\nbob,8,Yesterday,2\n", {}, 2),
     ("user,item,timestamp\nann,tea,1700000000\nbob,rum,1700000001\n", {}, None),
     ("user,item,rating,rating\nann,tea,5,1\nbob,tea,1,5\n", {}, None),
     ("user,item,rating,rating\nann,tea,5,1\nbob,tea,1,5\n", {"value": "rating"}, None),
     (HEADER + "1,7,5\nNA,7,3\n2,8,4\n", {}, None),
-    ("ann,tea,like\nbob,tea,1\n", {}, None),
     (HEADER + "".join(f"{k},0,1\n" for k in range(10)) + "4,0,1\n", {}, 12),
     ("id,a,a\n1,2,3\n", {"wide": True}, None),
     ("id,a,\n1,2,3\n", {"wide": True}, None),
@@ -146,11 +131,10 @@ def test_broken_files_are_refused_with_their_line(read, content, options, line):
 
 
 #: Options with values that they cannot have.
-WRONG = [("decimal", "x"), ("thousands", "12"), ("map", {}), ("map", {"yes": "1"}), ("map", {"Yes": 1, "yes": 0})]
-WRONG += [("map", {"a": 10**400}), ("missing", [None]), ("wide", 1), ("ignore", "Age"), ("keep", "Age"), ("sep", "")]
-WRONG += [("sep", None), ("header", "yes"), ("scaling", "log"), ("scale", "row"), ("duplicates", "first")]
-WRONG += [("encoding", None), ("maximum", 10**400), ("minimum", -(10**400))]
-TOGETHER = [{"thousands": ",", "decimal": ","}, {"item": 1, "wide": True}, {"implicit": True, "wide": True}]
+WRONG = [("decimal", "x"), ("map", {}), ("map", {"yes": "1"}), ("map", {"Yes": 1, "yes": 0}), ("map", {"a": 10**400})]
+WRONG += [("missing", [None]), ("wide", 1), ("ignore", "Age"), ("sep", ""), ("sep", None), ("header", "yes")]
+WRONG += [("scaling", "log"), ("scale", "row"), ("duplicates", "first"), ("encoding", None), ("maximum", 10**400)]
+TOGETHER = [{"item": 1, "wide": True}, {"implicit": True, "wide": True}]
 
 
 @pytest.mark.parametrize("options", [*({name: value} for name, value in WRONG), *TOGETHER])
@@ -196,9 +180,9 @@ def parquet_file(folder, values):
     return folder / "r.parquet"
 
 
-def arrow_file(folder, values, write=ipc.new_file):
+def arrow_file(folder, values):
     table = pa.table(columns(values))
-    with pa.OSFile(str(folder / "r.arrow"), "wb") as sink, write(sink, table.schema) as writer:
+    with pa.OSFile(str(folder / "r.arrow"), "wb") as sink, ipc.new_file(sink, table.schema) as writer:
         writer.write_table(table, max_chunksize=3)
     return folder / "r.arrow"
 
@@ -209,7 +193,6 @@ SOURCES = {
     "no header": lambda folder, values: text_file(folder, values, header=False),
     "parquet": parquet_file,
     "arrow file": arrow_file,
-    "arrow stream file": lambda folder, values: arrow_file(folder, values, ipc.new_stream),
     "pandas": lambda folder, values: pd.DataFrame(columns(values)),
     "categories": lambda folder, values: pd.DataFrame(columns(values)).astype("category"),
     "polars": lambda folder, values: pl.DataFrame(columns(values)).lazy(),
@@ -218,32 +201,23 @@ SOURCES = {
     "relation": lambda folder, values: Relation(pa.table(columns(values))),
     "dictionary": lambda folder, values: pa.table(columns(pa.array(values).dictionary_encode())),
     "views": lambda folder, values: pa.table(columns(pa.array(values).cast(pa.string_view()))),
-    "runs": lambda folder, values: pa.table(columns(compute.run_end_encode(pa.array(values)))),
 }
-EVERY = pytest.mark.parametrize("way", [*SOURCES, "pack"])
 EXPECTED = {("ann", "tea"): 1.0, ("ann", "rum"): 0.0, ("bob", "tea"): 0.0, ("cy", "rum"): 1.0}
 
 
-def taken(way, folder, values, **options):
-    if way == "pack":
-        return km.pack(text_file(folder, values), folder / "packed", **options)
-    return read_ratings(SOURCES[way](folder, values), **options)
-
-
-@EVERY
+@pytest.mark.parametrize("way", SOURCES)
 def test_the_same_column_whatever_it_comes_in(way, tmp_path):
-    pairs = [("yes", "no"), ("true", "false"), ("t", "f"), ("+", "-"), ("like", "dislike"), ("1", "0")]
-    for k, (yes, no) in enumerate(pairs):
-        (folder := tmp_path / str(k)).mkdir()
-        assert naive.cells(taken(way, folder, [yes.capitalize(), no.upper(), no, yes])) == EXPECTED
+    def read(values, **options):
+        return read_ratings(SOURCES[way](tmp_path, values), **options)
+
+    for yes, no in [("yes", "no"), ("true", "false"), ("t", "f"), ("+", "-"), ("like", "dislike"), ("1", "0")]:
+        assert naive.cells(read([yes.capitalize(), no.upper(), no, yes])) == EXPECTED
     values = ["Yes", "no", "abstain", "yes"]
     for options in ({}, {"map": {"yes": 1, "no": 0}}):
         with pytest.raises(DataError, match=r"(line (3|4)|row 2)\b.*'abstain'"):
-            taken(way, tmp_path, values, **options)
-    mapped = taken(way, tmp_path, values, map={"YES": 1, "abstain": 0.5, "no": 0})
-    assert naive.cells(mapped) == EXPECTED | {("bob", "tea"): 0.5}
-    (folder := tmp_path / "missing").mkdir()
-    found = taken(way, folder, ["5", "NA", "99", "2.5"], missing=("NA", 99))
+            read(values, **options)
+    assert naive.cells(read(values, map={"YES": 1, "abstain": 0.5, "no": 0})) == EXPECTED | {("bob", "tea"): 0.5}
+    found = read(["5", "NA", "99", "2.5"], missing=("NA", 99))
     assert naive.cells(found) == {("ann", "tea"): 1.0, ("cy", "rum"): 0.5}
     assert found.users.ids.tolist() == ["ann", "cy"]
 
@@ -261,9 +235,8 @@ ODD = {
 @pytest.mark.parametrize("kind", ODD)
 def test_columns_of_other_types(kind):
     given, meaning = ODD[kind]
-    expected = {("1", "tea"): 1.0, ("1", "rum"): 0.0} | (
-        {("2", "tea"): 0.5, ("3", "rum"): 0.2} if kind != "booleans" else {}
-    )
+    others = {("2", "tea"): 0.5, ("3", "rum"): 0.2} if kind != "booleans" else {}
+    expected = {("1", "tea"): 1.0, ("1", "rum"): 0.0} | others
     assert naive.cells(read_ratings(pa.table(given), map=meaning, maximum=5)) == expected
 
 
@@ -327,15 +300,13 @@ def test_a_directory_stands_for_the_parquet_files_in_it(tmp_path):
         ({"user": pa.array([True, False, True, False])}, "row 0.*user"),
     ],
 )
-@pytest.mark.parametrize("way", ["arrow", "parquet", "pack"])
+@pytest.mark.parametrize("way", ["arrow", "parquet"])
 def test_errors_name_the_row(way, more, message, tmp_path):
     table = pa.table(columns([5.0, 0.0, 2.5, 1.0], **more))
-    path = tmp_path / "r.parquet"
-    parquet.write_table(table, path, row_group_size=3)
-    source = table.to_reader(1) if way == "arrow" else path
+    parquet.write_table(table, tmp_path / "r.parquet", row_group_size=3)
+    source = table.to_reader(1) if way == "arrow" else tmp_path / "r.parquet"
     with pytest.raises(DataError, match=message if way == "arrow" else f"r.parquet.*{message}"):
-        km.pack(source, tmp_path / "t", maximum=5) if way == "pack" else read_ratings(source, maximum=5)
-    assert not (tmp_path / "t").exists()
+        read_ratings(source, maximum=5)
 
 
 # --- twins ----------------------------------------------------------------------------------------------------------
@@ -375,31 +346,16 @@ def test_what_programs_write_is_read_back(tmp_path_factory, written):
     assert {pair: value * 5 for pair, value in found.items()} == pytest.approx(ratings)
 
 
-CELLS = st.dictionaries(
-    st.tuples(st.integers(0, 5), st.integers(0, 4)), st.sampled_from(["1", "2", "3.5"]), min_size=1, max_size=20
-)
-
-
 @given(
     st.lists(st.text() | st.sampled_from(["yes", "NO", "1,5", "1.5", "2,000", "+", "١", "1e5", "infinity"]), min_size=1)
 )
 def test_any_text_is_a_number_or_an_error_that_names_its_place(texts):
-    for form in (Notation(), Notation({"yes": 1, "no": 0}, missing=""), Notation(thousands=",")):
+    for form in (Notation(), Notation({"yes": 1, "no": 0}, missing=""), Notation(decimal=",")):
         try:
             place = numbers_of(texts, form).numbers.size - 1
         except UnreadableError as error:
             place = error.at
         assert 0 <= place < len(texts)
-
-
-@given(
-    st.integers(-(10**9), 10**9), st.integers(0, 99), st.sampled_from([(".", ","), (",", "."), (",", " "), (",", "'")])
-)
-def test_numbers_written_as_in_other_countries(whole, cents, marks):
-    decimal, thousands = marks
-    text = f"{whole:,}.{cents:02}".replace(",", "T").replace(".", decimal).replace("T", thousands)
-    found = numbers_of([text], Notation(decimal=decimal, thousands=thousands)).numbers
-    assert found[0] == float(f"{whole}.{cents:02}")
 
 
 # --- scales ---------------------------------------------------------------------------------------------------------
@@ -413,7 +369,6 @@ def test_numbers_written_as_in_other_countries(whole, cents, marks):
         ([0.1, 0.7], {}, "p = r"),
         ([0, 0], {}, "p = r"),
         ([-9.5, 10], {}, "p = (r + 9.5) / 19.5"),
-        ([-1, 1], {}, "p = (r + 1) / 2"),
         ([20.3, 70.1], {}, "p = (r - 20.3) / 49.8"),
         ([2, 4], {"minimum": 1, "maximum": 5}, "p = (r - 1) / 4"),
         ([-3, 4], {"minimum": -5}, "p = (r + 5) / 9"),
@@ -423,40 +378,11 @@ def test_numbers_written_as_in_other_countries(whole, cents, marks):
         ([2, 2], {"scaling": "minmax"}, "p = (r - 2) / 1"),
     ],
 )
-def test_the_scale_is_chosen_by_what_is_there(values, options, scale):
+def test_the_scale_is_chosen_by_what_is_there_and_said(values, options, scale, caplog):
+    caplog.set_level("INFO", logger="kolmogorov")
     found = Observations.from_arrays([1, 2], [1, 2], values, **options)
     assert str(found.scale) == scale
     np.testing.assert_allclose(found.scale.rating(found.values), values, atol=1e-12)
-
-
-def test_a_scale_that_was_chosen_is_said(read, caplog):
-    caplog.set_level("INFO", logger="kolmogorov")
-    read(rated(1, 5))
-    read(rated(-10, 9.9))
-    assert "p = r / 5" in caplog.text
-    assert "p = (r + 10) / 19.9" in caplog.text
-    caplog.clear()
-    read(rated(1, 5), maximum=5)
-    assert "p = r" not in caplog.text
-
-
-# --- where a table came from, and options ---------------------------------------------------------------------------
-
-TITLED = "userId,movieId,rating,title\n1,10,4,Alien\n1,20,5,Heat\n2,10,3,Alien\n2,30,1,\n"
-
-
-@pytest.mark.parametrize("form", ["text", "pandas", "polars", "parquet"])
-def test_titles_beside_ids_are_used(form, tmp_path):
-    path, frame = tmp_path / "file.csv", pd.read_csv(io.StringIO(TITLED))
-    path.write_text(TITLED)
-    frame.to_parquet(tmp_path / "file.parquet")
-    given = {"text": path, "pandas": frame, "polars": pl.from_pandas(frame), "parquet": tmp_path / "file.parquet"}[form]
-    found, packed = read_ratings(given), km.pack(given, tmp_path / "packed")
-    for table in (found, packed):
-        assert table.items.ids.tolist() == ["10", "20", "30"]
-        assert table.items.labels.tolist() == ["Alien", "Heat", "30"]
-    assert packed.source == found.source
-    assert found.source.columns["title"] == "title"
-    # Titles that are given go before those that were found.
-    other = read_ratings(given, titles={10: "Alien (1979)"})
-    assert other.items.labels.tolist() == ["Alien (1979)", "Heat", "30"]
+    read = read_ratings(pd.DataFrame({"user": [1, 2], "item": [1, 2], "rating": values}), **options)
+    assert read.scale == found.scale
+    assert (f"so {scale}" in caplog.text) == ("maximum" not in options)

@@ -5,6 +5,7 @@ import csv
 import gzip
 import io
 import lzma
+import os
 import random
 import re
 import subprocess
@@ -50,39 +51,26 @@ def write(tmp_path):
     return write
 
 
-class OnceOnly(io.RawIOBase):
-    """Standard input through a pipe."""
-
-    def __init__(self, content):
-        self._content = io.BytesIO(content)
-
-    def readable(self):
-        return True
-
-    def readinto(self, buffer):
-        return self._content.readinto(buffer)
-
-
 def piped(monkeypatch, content):
-    class Stdin:
-        buffer = io.BufferedReader(OnceOnly(content))
-
-    monkeypatch.setattr("sys.stdin", Stdin)
+    """Put a stream that can be read once in the place of standard input."""
+    read, written = os.pipe()
+    with open(written, "wb") as out:
+        out.write(content)
+    monkeypatch.setattr("sys.stdin", open(read))  # noqa: SIM115
 
 
 # --- lines and bytes ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("wrapping", WRAPPINGS)
 @pytest.mark.parametrize("separator", [",", "::"])
-def test_a_line_beyond_the_limit_is_named(write, monkeypatch, wrapping, separator):
+def test_a_line_beyond_the_limit_is_named(write, monkeypatch, separator):
     lines = ["user,item,rating", "1,2,3", "1,3,4", "1," + "x" * 2000 + ",x"]
-    content = WRAPPINGS[wrapping]("\n".join(lines).replace(",", separator).encode())
+    content = gzip.compress("\n".join(lines).replace(",", separator).encode())
     monkeypatch.setattr(sources, "_BLOCK", 1000)
-    with pytest.raises(DataError, match=r"ratings.csv, line 4: .* more than 1,000 characters"):
+    with pytest.raises(DataError, match=r"ratings.csv, line 4: .* more than 1,000 bytes"):
         read_ratings(write(content))
     piped(monkeypatch, content)
-    with pytest.raises(DataError, match=r"standard input, line 4: .* more than 1,000 characters"):
+    with pytest.raises(DataError, match=r"standard input, line 4: .* more than 1,000 bytes"):
         read_ratings("-")
 
 
@@ -103,8 +91,25 @@ def test_a_quote_that_is_never_closed_has_an_end(write):
         read_ratings(write(HEADER + '1,"x\n' + "x\n" * 100_000))
     with pytest.raises(DataError, match=r"line 1: field larger than field limit"):
         read_ratings(write("a" * 200_000 + ",b,x\n"))
-    with pytest.raises(DataError, match="begins with more than 10,000 blank lines"):
-        read_ratings(write(gzip.compress(b"\n" * 300_000)))
+
+
+def test_small_files_do_not_become_large(write, tmp_path, monkeypatch):
+    for limit, size in {"_BLOCK": 1 << 16, "_BLANK_LINES": 100, "_MOST_COLUMNS": 100, "_ALWAYS": 1 << 20}.items():
+        monkeypatch.setattr(sources, limit, size)
+    for content, said in (
+        (b"\n" * 100_000, "begins with megabytes of blank lines"),
+        (b"1,2,3\n" + b" \n" * 101 + b"1,3,4\n", "has more than 100 blank lines"),
+        (b"who" + b",x" * 100 + b"\n", "has 101 columns; 100 are read"),
+        (HEADER.encode() + b"1,2,3\n" * 200_000, "unpacks to more than 200 times its size.*pandas"),
+    ):
+        with pytest.raises(DataError, match=said):
+            read_ratings(write(gzip.compress(content)))
+    zeros = np.zeros(1 << 18, np.int32)
+    parquet.write_table(pa.table({"user": zeros, "item": zeros, "value": zeros}), tmp_path / "r.parquet")
+    with pytest.raises(DataError, match="unpacks to more than 200 times its size"):
+        read_ratings(tmp_path / "r.parquet")
+    # What is not made for it may be large.
+    assert len(read_ratings(write(gzip.compress(HEADER.encode() + b"1,2,3\n" * 100_000)), duplicates="last")) == 1
 
 
 BOMB = """
@@ -122,11 +127,10 @@ BOMB = """
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is counted in kilobytes on Linux")
-@pytest.mark.parametrize("spoilt", [b"", b"\xff"], ids=["text", "no text"])
-def test_a_line_of_hundreds_of_megabytes_is_not_taken_into_memory(write, spoilt):
+def test_a_line_of_hundreds_of_megabytes_is_not_taken_into_memory(write):
     body = io.BytesIO()
     with gzip.GzipFile(fileobj=body, mode="wb", compresslevel=1) as out:
-        out.write(b"1,2,3\n" + spoilt)
+        out.write(b"1,2,3\n\xff")
         for _ in range(300):
             out.write(b"x" * 1_000_000)
     path = write(body.getvalue(), "bomb.csv.gz")
@@ -141,43 +145,32 @@ def test_what_windows_writes_is_recognised_also_far_down(write, wrapping):
     late = HEADER + "".join(f"{k},1,1\n" for k in range(50_000)) + "José,1,1\n"
     found = read_ratings(write(WRAPPINGS[wrapping](late.encode("cp1252"))))
     assert "José" in found.users.ids
-    assert found.source.encoding == "cp1252"
+    assert "encoding cp1252" in str(found.source)
 
 
-@pytest.mark.parametrize("length", [1 << 20, (1 << 20) - 3, 5 << 20])
-def test_blocks_end_where_they_will(write, length):
-    rows = [f"u{k},Zoë {'é' * (k % 7)},{k % 5 + 1}" for k in range(length // 20)]
-    content = (HEADER + "\r\n".join(rows)).encode()
-    assert len(read_ratings(write(content))) == len(rows)
+def test_blocks_end_where_they_will(write):
+    rows = [f"u{k},Zoë {'é' * (k % 7)},{k % 5 + 1}" for k in range(250_000)]
+    assert len(read_ratings(write((HEADER + "\r\n".join(rows)).encode()))) == len(rows)
 
 
 # --- archives, and files that are something else ---------------------------------------------------------------------
 
 
-def test_names_in_an_archive_are_escaped(write):
+@pytest.mark.parametrize("names", ["", "ab"])
+def test_an_archive_holds_one_file(write, names):
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as out:
-        for name in ("a\x1b[31m", "b\nc", *"defgh"):
-            out.writestr(name, "1,2,3\n")
-    with pytest.raises(DataError, match=r"it holds 7: 'a\\x1b\[31m', 'b\\nc', 'd', 'e', 'f', \.\.\.\.$"):
-        read_ratings(write(buffer.getvalue(), "many.zip"))
-    empty = io.BytesIO()
-    with zipfile.ZipFile(empty, "w") as out:
         out.mkdir("folder")
-    with pytest.raises(DataError, match=r"exactly one file, it holds 0\.$"):
-        read_ratings(write(empty.getvalue(), "none.zip"))
-
-
-class Cursor:
-    def fetchmany(self, size=0):
-        raise AssertionError("a cursor is not read")
+        for name in names:
+            out.writestr(name, "1,2,3\n")
+    with pytest.raises(DataError, match=rf"many.zip must hold exactly one file, it holds {len(names)}\.$"):
+        read_ratings(write(buffer.getvalue(), "many.zip"))
 
 
 @pytest.mark.parametrize(
     ("content", "advice"),
     [
         (b"SQLite format 3\0" + b"x" * 100, "read_sql"),
-        (b"\x89HDF\r\n\x1a\n", "read_hdf"),
         (b"\xd0\xcf\x11\xe0" + b"x" * 100, "read_excel"),
         (b'{"user": "ann", "item": "tea", "rating": 5}\n', r"read_json\(.*lines=True"),
         (b'[{"user": "ann"}]\n', r"read_json\(.*lines=False"),
@@ -190,10 +183,8 @@ def test_files_of_other_programs_are_named_with_what_reads_them(write, content, 
 
 def test_what_cannot_be_read():
     for wrong in (5, b"ratings.csv", None, {"user": [1]}, [3], [None], np.ones((2, 2))):
-        with pytest.raises(DataError, match="Expected paths, data frames or Arrow streams, got"):
+        with pytest.raises(DataError, match="Expected paths, data frames or Arrow streams, got .* pd.read_sql"):
             read_ratings(wrong)
-    with pytest.raises(DataError, match="read_sql"):
-        read_ratings(Cursor())
     with pytest.raises(DataError, match="There are no files"):
         read_ratings([])
 
@@ -262,7 +253,7 @@ def test_texts_that_are_no_unicode_are_refused(role):
 
 def test_a_dictionary_whose_text_is_missing_is_refused():
     users = pa.DictionaryArray.from_arrays(pa.array([0, 1, 0, 2]), pa.array(["bo", None, "cy"]))
-    with pytest.raises(DataError, match="row 1: the user must be an id, got nothing"):
+    with pytest.raises(DataError, match="row 1: user ids must be texts or whole numbers, got None"):
         read_ratings(pa.table(COLUMNS | {"user": users}))
 
 
@@ -299,13 +290,12 @@ KINDS = {
     "zip": (zipped(LIST), {}),
     "parquet": (arrow_file(parquet.write_table), {}),
     "arrow": (arrow_file(ipc.new_file), {}),
-    "arrow stream": (arrow_file(ipc.new_stream), {}),
 }
 SIGNS = b",;\"'\n\r\t |:\0\x1f\xff\xc3\xa9 .-+%eE0123456789NAx_"
 
 #: Options that those without a twin are read with now and then.
 OPTIONS = [("wide", True), ("header", False), ("implicit", True), ("missing", ""), ("user", 1), ("item", "item")]
-OPTIONS += [("weight", 2), ("sep", "::"), ("sep", "'"), ("decimal", ","), ("thousands", "."), ("scale", "column")]
+OPTIONS += [("weight", 2), ("sep", "::"), ("sep", "'"), ("decimal", ","), ("scale", "column")]
 OPTIONS += [("encoding", name) for name in ("latin-1", "utf-16", "utf-8", "utf-7", "cp037", "rot13")]
 
 
@@ -353,7 +343,7 @@ def twin(text, sep, wide=False, header=True):
 def check_damage(folder, kind, seed):
     content, options = KINDS[kind]
     rng = random.Random(f"{kind} {seed}")
-    path = folder / ("r.arrow" if kind == "arrow stream" else "r.csv")
+    path = folder / "r.csv"
     path.write_bytes(damaged(rng, content))
     more = {"decimal": "."} if "sep" in options else dict(rng.sample(OPTIONS, rng.choice([0, 0, 1, 2, 3])))
     try:
@@ -367,7 +357,8 @@ def check_damage(folder, kind, seed):
             assert said[2] in re.split("\r\n|\r|\n", text)[int(said[1]) - 1]
         return False
     if "sep" in options:
-        expected = twin(path.read_bytes().decode(table.source.encoding).removeprefix("\ufeff"), **options)
+        encoding = re.search(r"encoding ([\w-]+)", str(table.source))[1]
+        expected = twin(path.read_bytes().decode(encoding).removeprefix("\ufeff"), **options)
         found = {pair: table.scale.rating(value) for pair, value in naive.cells(table).items()}
         assert found == pytest.approx(expected)
     return True

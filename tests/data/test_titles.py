@@ -15,6 +15,8 @@ from kolmogorov.errors import DataError, FileFormatError
 
 ENTRIES = ([1, 1, 2, 3], [50, 64, 50, 7], [5, 1, 4, 2])
 TITLES = {"50": "Star Wars (1977)", "64": "Shawshank, The", "7": "Se7en | a :: film"}
+#: As in MovieLens.
+LEON = {"50": 'Léon, "the" pro', "64": "Shawshank, The", "7": "Se7en"}
 HOSTILE = "<script>alert(1)</script>\x1b[31m\n=1+1"
 
 
@@ -27,48 +29,28 @@ def labels(observations):
     return dict(zip(observations.items.ids.tolist(), observations.items.labels.tolist(), strict=True))
 
 
-def written(folder, content, encoding="utf-8"):
-    path = folder / "titles.txt"
-    path.write_bytes(content.encode(encoding))
-    return path
-
-
 @pytest.mark.parametrize(
-    "content",
+    ("content", "expected"),
     [
-        'movieId,title,genres\n50,Star Wars (1977),x\n64,"Shawshank, The",y\n7,Se7en | a :: film,z\n',
-        'title,movie_id\nStar Wars (1977),50\n"Shawshank, The",64\nSe7en | a :: film,7\n',
-        '50,Star Wars (1977)\n64,"Shawshank, The"\n7,Se7en | a :: film\n',
-        "50\tStar Wars (1977)\n64\tShawshank, The\n7\tSe7en | a :: film\n",
-        "id\tname\r\n50\tStar Wars (1977)\r\n64\tShawshank, The\r\n7\tSe7en | a :: film\r\n",
-        '50;Star Wars (1977);1\n64;"Shawshank, The";2\n\n7;Se7en | a :: film;3\n',
-        # Where blanks separate, the first line holds nothing else that may.
-        "50 Star Wars (1977)\n64 Shawshank, The\n7 Se7en | a :: film\n",
+        ('movieId,title,genres\n50,Star Wars (1977),x\n64,"Shawshank, The",y\n7,Se7en | a :: film,z\n', TITLES),
+        ('title,movie_id\nStar Wars (1977),50\n"Shawshank, The",64\nSe7en | a :: film,7\n', TITLES),
+        ('50,Star Wars (1977)\n64,"Shawshank, The"\n7,Se7en | a :: film\n', TITLES),
+        ("id\tname\r\n50\tStar Wars (1977)\r\n64\tShawshank, The\r\n7\tSe7en | a :: film\r\n", TITLES),
+        ('50;Star Wars (1977);1\n64;"Shawshank, The";2\n\n7;Se7en | a :: film;3\n', TITLES),
+        ('50|Léon, "the" pro|01-Jan-1977||http://x?y::z|0|1\n64|Shawshank, The||||u|0\n7|Se7en||||u|1\n', LEON),
+        ('50::Léon, "the" pro::Drama|War\n64::Shawshank, The::Drama\n7::Se7en::Crime\n', LEON),
     ],
 )
-def test_files_of_every_make(tmp_path, ratings, content):
-    assert labels(ratings.with_titles(items=written(tmp_path, content))) == TITLES
+def test_files_of_every_make(tmp_path, ratings, content, expected):
+    path = tmp_path / "titles.txt"
+    path.write_bytes(content.encode("latin-1"))
+    assert labels(ratings.with_titles(items=path)) == expected
 
 
-def test_the_files_of_movielens_in_miniature(tmp_path, ratings):
-    item = '50|Léon, "the" pro|01-Jan-1977||http://x?y::z|0|1\n64|Shawshank, The||||u|0\n7|Se7en||||u|1\n'
-    expected = {"50": 'Léon, "the" pro', "64": "Shawshank, The", "7": "Se7en"}
-    assert labels(ratings.with_titles(items=written(tmp_path, item, "latin-1"))) == expected
-    dat = '50::Léon, "the" pro::Drama|War\n64::Shawshank, The::Drama\n7::Se7en::Crime\n'
-    assert labels(ratings.with_titles(items=written(tmp_path, dat, "latin-1"))) == expected
-
-
-@pytest.mark.parametrize("make", [dict, pd.DataFrame, pl.DataFrame, pa.table, "reader", "parquet"])
-def test_dictionaries_and_frames(tmp_path, ratings, make):
-    if make is dict:
-        given = TITLES
-    else:
-        columns = {"year": [1, 2, 3], "title": list(TITLES.values()), "movieId": list(map(int, TITLES))}
-        if make == "parquet":
-            given = tmp_path / "t.parquet"
-            pd.DataFrame(columns).to_parquet(given)
-        else:
-            given = pa.table(columns).to_reader() if make == "reader" else make(columns)
+@pytest.mark.parametrize("make", [dict, pd.DataFrame, pl.DataFrame, pa.table, "reader"])
+def test_dictionaries_and_frames(ratings, make):
+    columns = {"year": [1, 2, 3], "title": list(TITLES.values()), "movieId": list(map(int, TITLES))}
+    given = TITLES if make is dict else pa.table(columns).to_reader() if make == "reader" else make(columns)
     assert labels(ratings.with_titles(items=given)) == TITLES
 
 
@@ -82,34 +64,24 @@ def test_ids_are_compared_as_text_and_those_without_a_title_keep_theirs(ratings,
     assert labels(ratings.with_titles(items=floats))["50"] == "Star Wars"
 
 
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
+def test_titles_of_nothing_here(ratings, tmp_path):
+    (tmp_path / "short.csv").write_text("50,Star Wars\n64\n")
+    for given, message in (
         (
             {51: "x"},
             "No item has one of these titles: they are for ids such as '51', and the items here are such as '7'",
         ),
         ({}, "there are none"),
-        (7, "a dictionary, a data frame of two columns or a file of them, got int"),
+        (7, "a dictionary, a frame of two columns or a file of them, got int"),
         (pd.DataFrame({"id": [50]}), "must have two columns, an id and a text; there is 'id'"),
+        (tmp_path / "short.csv", "line 2: expected 2 fields"),
         ("absent.csv", "There is no file absent.csv"),
-    ],
-)
-def test_titles_of_nothing_here(ratings, given, message):
-    with pytest.raises(DataError, match=message):
-        ratings.with_titles(items=given)
-
-
-def test_titles_that_are_not_there_are_found_out_before_ratings_are_read():
+    ):
+        with pytest.raises(DataError, match=message):
+            ratings.with_titles(items=given)
+    # That is found out before ratings are read.
     with pytest.raises(DataError, match="There is no file absent.csv"):
         read_ratings("nowhere.csv", titles="absent.csv")
-
-
-def test_lines_without_a_title(tmp_path, ratings):
-    with pytest.raises(DataError, match="line 2: expected 2 fields"):
-        ratings.with_titles(items=written(tmp_path, "50,Star Wars\n64\n"))
-    with pytest.raises(DataError, match="is empty"):
-        ratings.with_titles(items=written(tmp_path, "\n\n"))
 
 
 def test_titles_change_nothing_but_what_is_shown(tmp_path, ratings):
@@ -126,8 +98,7 @@ def test_titles_change_nothing_but_what_is_shown(tmp_path, ratings):
     loaded = km.load(tmp_path / "m.npz")
     assert loaded.items_.labels.tolist() == titled.items.labels.tolist()
     assert loaded.users_.labels.tolist() == ["Ann", "Bob", "Cy"]
-    later = plain.with_titles(items=TITLES)
-    assert later.recommend(1, n=1)["title"].tolist() == [TITLES["7"]]
+    assert plain.with_titles(items=TITLES).recommend(1, n=1)["title"].tolist() == [TITLES["7"]]
     assert "title" not in plain.recommend(1, n=1)
 
 
@@ -135,14 +106,12 @@ def test_titles_of_packed_tables(tmp_path, ratings):
     frame = pd.DataFrame(dict(zip(["user", "item", "value"], ENTRIES, strict=True)))
     packed = km.pack(frame, tmp_path / "packed")
     titled = packed.with_titles(items=TITLES)
-    assert labels(titled) == TITLES
-    assert labels(pickle.loads(pickle.dumps(titled))) == TITLES
+    assert labels(titled) == labels(pickle.loads(pickle.dumps(titled))) == TITLES
     assert titled.path == packed.path
     assert labels(titled.split(0.5, random_state=0)[0]) == TITLES
     again = km.pack(titled, tmp_path / "again")
     assert labels(Observations.open(tmp_path / "again")) == labels(again) == TITLES
-    frame.to_csv(tmp_path / "r.csv", index=False)
-    assert labels(km.pack(tmp_path / "r.csv", tmp_path / "direcpacked", titles=TITLES)) == TITLES
+    assert labels(km.pack(frame, tmp_path / "direct", titles=TITLES)) == TITLES
 
 
 def test_hostile_titles_are_text(tmp_path, ratings):

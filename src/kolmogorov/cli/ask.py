@@ -82,7 +82,7 @@ def _completed_table(model: Any, path: str, given: dict[str, Any]) -> dict[str, 
     from kolmogorov.data.read import read_as_told
     from kolmogorov.data.sources import TextSource, sources_of
 
-    fitted, words, own = model.fitted_, told(given), ("map", "missing", "decimal", "thousands")
+    fitted, words, own = model.fitted_, told(given), ("map", "missing", "decimal")
     words = {name: fitted.recipe[name] for name in own if name in fitted.recipe} | words
     if is_table(path) or fitted.has_scores:
         return None

@@ -35,7 +35,7 @@ def out(*lines: Any) -> None:
 
 def understood(table: Any) -> list[str]:
     """Say what was read."""
-    return [*(table.source.lines() if table.source else ()), str(table)]
+    return [*(table.source.lines if table.source else ()), str(table)]
 
 
 def show(title: str | None, columns: Mapping[str, Iterable[Any]]) -> None:

@@ -206,7 +206,7 @@ def pair_texts(path: str, fitted: Any, given: Mapping[str, Any]) -> tuple[list[s
     if is_table(path):
         table = km.Observations.open(path)
         return table.users.ids[table.user_rows()].tolist(), table.items.ids[table.item_rows()].tolist()
-    return read_pairs(path, reading_like(fitted, told(given), wide=False, keep=None, ignore=()))
+    return read_pairs(path, reading_like(fitted, told(given), wide=False, ignore=()))
 
 
 def loaded(path: str, given: Mapping[str, Any]) -> Any:

@@ -35,7 +35,7 @@ _NAMED = re.compile(
 _SUBJECT = re.compile(r"^(?:\w+: )?('?)([a-z_]+)\1(?= (?:must|goes|is) )")
 #: Parameters of `read_ratings` without an option of their own: --set NAME=VALUE. The last three say what a scale is,
 #: and a model has one.
-SETTABLE = ["weight", "sep", "header", "keep", "decimal", "thousands", "duplicates", "encoding"]
+SETTABLE = ["weight", "sep", "header", "decimal", "duplicates", "encoding"]
 SETTABLE += ["minimum", "scaling", "scale"]
 
 

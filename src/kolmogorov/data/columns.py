@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Integral
 from typing import Any
 
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from kolmogorov._support.progress import notice
 from kolmogorov._support.typing import Floats
 from kolmogorov._support.validation import suggestion
-from kolmogorov.data.sources import WHITESPACE, Source, TextSource, is_table, sources_of
+from kolmogorov.data.sources import Source, TextSource, is_table, sources_of
 from kolmogorov.data.told import ROLES, Reading
 from kolmogorov.data.values import BLANK_WORDS, PAIR_OF, looks_like_number, text_of
 from kolmogorov.data.vocabulary import Vocabulary, id_text, is_whole
@@ -23,12 +23,12 @@ from kolmogorov.errors import DataError, ParameterError
 
 _THINGS = "item movie film product book song track artist album game joke question article business restaurant beer"
 _THINGS += " anime video show recipe hotel place page url course service produkt artikel buch produit livre producto"
-_THINGS += " libro task exercise aufgabe frage"
 _PEOPLE = "user reviewer customer client member person respondent participant voter session visitor account student"
-_PEOPLE += " patient subject buyer kunde kunden nutzer benutzer teilnehmer utilisateur usuario cliente"
+_PEOPLE += " patient subject kunde kunden nutzer benutzer teilnehmer utilisateur usuario cliente"
 _IDS = ["id", "nr", "no", "num", "number", "nummer", "key", "code"]
-_VALUES = "value rating ratings score stars overall vote answer response label bewertung wertung sterne note punkte"
-_VALUES += " antwort wert valoracion"
+_VALUES = (
+    "value rating ratings score stars overall vote answer response label bewertung wertung sterne note punkte wert"
+)
 _TITLES = ["title", "titel", "titre", "titulo"]
 #: Names of a role, tier by tier: a column of ids goes before one of names, and that before one of titles.
 _USUAL: dict[str, list[set[str]]] = {
@@ -40,9 +40,8 @@ _USUAL: dict[str, list[set[str]]] = {
     ],
     "value": [set(_VALUES.split())],
 }
-_TITLE_NAMES = {*_TITLES, *(name + end for name in _THINGS.split() for end in ("title", "name"))}
-_WHEN = "timestamp time date datetime when day createdat created datum zeit uhrzeit zeitstempel reviewtime ratedat ts"
-_TIMES = {*_WHEN.split(), "unixtime", "heure", "fecha", "hora"}
+_WHEN = "timestamp time date datetime when day createdat created datum zeit reviewtime ratedat ts unixtime"
+_TIMES = set(_WHEN.split())
 #: Usual names of columns of titles, and of ids, in files that are about one side.
 TITLE_NAMES = ("title", "name", "label", "text", "description")
 ID_NAMES = ("id", "key", "code")
@@ -72,14 +71,7 @@ def index_column(names: Sequence[Any]) -> int | None:
 
 def id_column(names: Sequence[Any], role: str) -> int | None:
     """Return the column of the ids of users or items by a name that nothing else has."""
-    sure = {*_USUAL[role][0], role}
-    return next((at for at, name in enumerate(names) if plain(name) in sure), None)
-
-
-def title_column(names: Sequence[Any], taken: Iterable[int]) -> int | None:
-    """Return the column of the items' titles by its usual name, where another column is the item."""
-    used = set(taken)
-    return next((at for at, name in enumerate(names) if plain(name) in _TITLE_NAMES and at not in used), None)
+    return next((at for at, name in enumerate(names) if plain(name) in {*_USUAL[role][0], role}), None)
 
 
 def candidates(names: Sequence[Any], role: str) -> list[int]:
@@ -96,13 +88,12 @@ def candidates(names: Sequence[Any], role: str) -> list[int]:
     return several if role == "value" else []
 
 
-def usual_columns(names: Sequence[Any], known: Mapping[str, Any] | None = None) -> dict[str, int]:
-    """Return user, item and value by the names `known` for them, else by their usual names where one column has one."""
-    found = {role: at[0] for role in ROLES if len(at := candidates(names, role)) == 1}
-    return found | {role: list(names).index(name) for role, name in (known or {}).items() if name in names}
+def usual_columns(names: Sequence[Any]) -> dict[str, int]:
+    """Return user, item and value by their usual names, where one column has one."""
+    return {role: at[0] for role in ROLES if len(at := candidates(names, role)) == 1}
 
 
-def listed(names: Sequence[Any], most: int = _MOST_LISTED) -> str:
+def _listed(names: Sequence[Any], most: int = _MOST_LISTED) -> str:
     """Name the first few."""
     return ", ".join(map(repr, names[:most])) + (", ..." if len(names) > most else "")
 
@@ -117,44 +108,42 @@ def take_header(source: Source, told: Reading, roles: Sequence[str] = ROLES) -> 
 
 
 def _has_header(source: TextSource, told: Reading, roles: Sequence[str]) -> bool:
-    """A header has usual names, or no number at all above a column of numbers, or no word above one of words."""
-    first, second = source.first, source.second
+    """A header has usual names, or no number at all, and no value that means something."""
     by_name = any(isinstance(column, str) for column in told.asked.values())
     if by_name and told.header is False:
         raise ParameterError("Columns can be named only where the file has a header; use positions from 0.")
     if by_name or told.header != "auto":
         return by_name or bool(told.header)
-    usual = usual_columns(first, told.known)
-    if told.wide or {"user", "item"} <= usual.keys():
+    first, usual = source.first, usual_columns(source.first)
+    if told.wide or {"user", "item"} <= usual.keys() | {role for role in told.known if told.known[role] in first}:
         return True
-    named = first[1:] if not first[0] and not any(map(looks_like_number, first)) else first
-    if "value" not in roles or any(looks_like_number(field) or not field for field in named):
+    # The blank name of row numbers is one.
+    if "value" not in roles or any(looks_like_number(field) for field in first) or not all(first[1:]):
         return False
     if told.implicit and len(first) == 2:
         return bool(usual)
     at = told.value if isinstance(told.value, int) else 2
-    word, below = ([*line, *[""] * (at + 1)][at].casefold() for line in (first, second))
+    word, below = ([*line, *[""] * (at + 1)][at].casefold() for line in (first, source.second))
     known = {*(told.map or PAIR_OF), *(mark.casefold() for mark in told.missing)}
-    if word not in known or word in _ANSWERS or below in known or not below:
-        return word not in known
-    if below in ("0", "1") and not any(map(looks_like_number, second[:at])):
+    named = word in known.difference(_ANSWERS) and below not in known and below != ""
+    if named and looks_like_number(below):
         said = f"is the first line, {source.first_line[:60]!r}, a header or a rating?"
         raise DataError(f"{source.name}: {said} Say header=True or header=False.")
-    return True
+    return named or word not in known
 
 
 def list_columns(source: Source, told: Reading, roles: Sequence[str] = ROLES) -> tuple[dict[str, int], set[str]]:
     """Return the column of each role of a list, and the roles whose columns have no usual name and were not named."""
-    at = _chosen(source, told, roles)
-    usual = usual_columns(source.names, told.known)
-    guessed = {role for role in at if told.asked[role] is None and usual.get(role) != at[role]}
+    at, usual, names = _chosen(source, told, roles), usual_columns(source.names), source.names
+    sure = {role for role in at if told.asked[role] is not None or names[at[role]] == told.known.get(role)}
+    guessed = {role for role in at.keys() - sure if usual.get(role) != at[role]}
     if source.named and "value" in guessed and guessed & {"user", "item"}:
         values = [k for k, cells in enumerate(_head(source)) if k != at["user"] and _could_be_values(cells)]
-        few = len(values) < 3 or 2 * len(values) < len(source.names) - 1
-        if not few and ("item" in guessed or at["item"] in values):
+        many = len(values) > 2 and 2 * len(values) >= len(names) - 1
+        if many and ("item" in guessed or at["item"] in values):
             raise DataError(
                 f"{source.name}: is it a list of ratings, or one row per user and one column per item? The columns "
-                f"{listed([source.names[k] for k in values], 4)} all hold values. If each is an item, say wide=True. "
+                f"{_listed([names[k] for k in values], 4)} all hold values. If each is an item, say wide=True. "
                 "If it is a list, name its columns with item= and value=."
             )
     return at, guessed
@@ -166,15 +155,13 @@ def _chosen(source: Source, told: Reading, roles: Sequence[str]) -> dict[str, in
     asked = {role: told.asked[role] for role in (*roles, *(["weight"] if "value" in roles else []))}
     chosen = {role: _position_of(source, at, role) for role, at in asked.items() if at is not None}
     for role in (role for role in roles if role not in chosen):
-        found = [at for at in candidates(names, role) if at not in chosen.values()]
-        if told.known.get(role) in names:
-            found = [names.index(told.known[role])]
+        known = [names.index(told.known[role])] if told.known.get(role) in names else candidates(names, role)
+        found = [at for at in known if at not in chosen.values()]
         if len(found) > 1:
             shown = " or ".join(repr(str(names[at])) for at in found)
             said = found[0] if names.count(names[found[0]]) > 1 else str(names[found[0]])
             raise DataError(f"{source.name}: which column is the {role}, {shown}? Say {role}={said!r}.")
-        if found:
-            chosen[role] = found[0]
+        chosen.update((role, at) for at in found)
     # What is left goes by its place among the columns that are no times and no row numbers.
     places = [at for at, name in enumerate(names) if plain(name) not in _TIMES and at != index_column(names)]
     pair = {"user", "item"} <= chosen.keys()
@@ -192,11 +179,12 @@ def _chosen(source: Source, told: Reading, roles: Sequence[str]) -> dict[str, in
                 more += " If it has one row per user and one column per item, say wide=True."
             elif isinstance(source, TextSource):
                 more += " If another character separates the columns, name it with sep=."
-            raise DataError(f"{source.name}: which column is the {role}? It has: {listed(names)}.{more}")
+            raise DataError(f"{source.name}: which column is the {role}? It has: {_listed(names)}.{more}")
     # Where a file has no weights, as another had, every observation weighs one.
-    if "value" in roles and "weight" not in chosen and (at := told.known.get("weight")) is not None:
-        place = names.index(at) if at in names else at if isinstance(at, int) and at < len(names) else -1
-        chosen |= {"weight": place} if place >= 0 and place not in chosen.values() else {}
+    at = told.known.get("weight") if "value" in roles and "weight" not in chosen else None
+    place = names.index(at) if at in names else at if isinstance(at, int) and at < len(names) else None
+    if place is not None and place not in chosen.values():
+        chosen["weight"] = place
     return {role: chosen[role] for role in (*ROLES, "weight") if role in chosen}
 
 
@@ -211,7 +199,7 @@ def _position_of(source: Source, column: Any, role: str) -> int:
     if isinstance(column, Integral) and not isinstance(column, bool) and 0 <= int(column) < len(names):
         return int(column)
     near = suggestion(str(column), map(str, names))
-    raise DataError(f"{source.name} has no column {column!r} for the {role}; it has: {listed(names)}.{near}")
+    raise DataError(f"{source.name} has no column {column!r} for the {role}; it has: {_listed(names)}.{near}")
 
 
 def wide_columns(source: Source, told: Reading) -> tuple[int, dict[str, int]]:
@@ -225,14 +213,12 @@ def wide_columns(source: Source, told: Reading) -> tuple[int, dict[str, int]]:
         numbered = cells and all(is_whole(text_of(cell)) for cell in cells[index])
         user = user if numbered and not _could_be_values(cells[user]) else index
     left_out = {user, index, *(_position_of(source, column, "item") for column in told.ignore)}
-    kept = range(len(names)) if told.keep is None else [_position_of(source, column, "item") for column in told.keep]
     found: dict[str, int] = {}
-    for k in (k for k in dict.fromkeys(kept) if k not in left_out):
+    for k in (k for k in range(len(names)) if k not in left_out):
         text = str(names[k]).strip()
-        if not text:
-            raise DataError(f"{source.name}: column {k} has no name. Name it, or leave it out with ignore={k}.")
-        if found.setdefault(text, k) != k:
-            raise DataError(f"{source.name}: columns {found[text]} and {k} are both called {text!r}.")
+        if not text or found.setdefault(text, k) != k:
+            called = f"{found[text]} and {k} are both called {text!r}" if text else f"{k} has no name"
+            raise DataError(f"{source.name}: column {called}. Name it, or leave it out with ignore={k}.")
     if not found:
         raise DataError(f"{source.name}: a wide table has a column of users and others for the items, got no others.")
     return user, found
@@ -254,41 +240,34 @@ def _could_be_values(cells: Sequence[Any]) -> bool:
 
 
 def refuse_scales(name: str, names: Sequence[str], columns: Sequence[Floats], words: Sequence[bool]) -> None:
-    """Refuse columns that are not on the scale of the others, with the ranges that there are."""
-    known = [k for k, column in enumerate(columns) if not np.isnan(column).all()]
-    ends = np.array([(np.nanmin(columns[k]), np.nanmax(columns[k])) for k in known]).reshape(-1, 2)
-    cells = np.array([np.count_nonzero(~np.isnan(columns[k])) for k in known])
-    strange = _strange(ends[:, 0], ends[:, 1], cells, np.array([words[k] for k in known], dtype=bool))
-    if not strange.any():
-        return
-    apart = [names[k] for k, odd in zip(known, strange, strict=True) if odd]
-    shown = [f"{name} {low:g} to {high:g}" for name, (low, high) in zip(apart[:6], ends[strange], strict=False)]
-    rest = ends[~strange]
-    out = repr(apart[0]) if len(apart) == 1 else repr(apart)
-    which = f"s {apart[0]!r} and {len(apart) - 1} more are" if len(apart) > 1 else f" {apart[0]!r} is"
-    raise DataError(
-        f"{name}: column{which} on another scale than the others: {', '.join(shown)}; the others "
-        f"{rest[:, 0].min():g} to {rest[:, 1].max():g}. To leave out what is no item, say ignore={out}. To scale each "
-        "column by itself, say scale='column'. If all are on one scale, say which: maximum=."
-    )
-
-
-def _strange(low: Floats, high: Floats, cells: NDArray[Any], words: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Tell which columns, by their ends, are not on the scale of the others.
+    """Refuse columns that are not on the scale of the others, with the ranges that there are.
 
     One that lies far above the others is strange, and where half of the columns or more begin (or end) at the same
     number, that is an end of the scale, and whatever lies beyond it is strange.
     """
+    known = [k for k, column in enumerate(columns) if not np.isnan(column).all()]
+    low, high = (np.array([end(columns[k]) for k in known]) for end in (np.nanmin, np.nanmax))
+    cells = np.array([np.count_nonzero(~np.isnan(columns[k])) for k in known])
+    sure = (cells >= _TELLING) | np.array([words[k] for k in known], dtype=bool)
     strange = (low > _FAR * max(float(np.median(high)), 1.0)) & (cells >= 2) if low.size > 1 else low < low
-    sure = (cells >= _TELLING) | words
     for end, sign in ((high, 1.0), (low, -1.0)) if sure.sum() > 2 else ():
         points, counts = np.unique(end[sure], return_counts=True)
-        if 2 * counts.max() >= sure.sum():
-            strange |= sure & (sign * end > sign * points[counts.argmax()])
-        else:
-            span = max(float(np.median(high[sure]) - np.median(low[sure])), 1e-12)
-            strange |= sure & (sign * (end - np.median(end[sure])) > 2.0 * span)
-    return strange & ~strange.all()
+        edge = points[counts.argmax()]
+        if 2 * counts.max() < sure.sum():
+            edge = np.median(end[sure]) + sign * 2.0 * max(float(np.median(high[sure]) - np.median(low[sure])), 1e-12)
+        strange |= sure & (sign * end > sign * edge)
+    if not strange.any() or strange.all():
+        return
+    apart = [str(names[k]) for k, odd in zip(known, strange, strict=True) if odd]
+    ends = zip(apart[:6], low[strange], high[strange], strict=False)
+    shown = [f"{name} {least:g} to {most:g}" for name, least, most in ends]
+    which = f"s {apart[0]!r} and {len(apart) - 1} more are" if len(apart) > 1 else f" {apart[0]!r} is"
+    raise DataError(
+        f"{name}: column{which} on another scale than the others: {', '.join(shown)}; the others "
+        f"{low[~strange].min():g} to {high[~strange].max():g}. To leave out what is no item, say "
+        f"ignore={apart if len(apart) > 1 else apart[0]!r}. To scale each column by itself, say scale='column'. If all "
+        "are on one scale, say which: maximum=."
+    )
 
 
 def refuse_list(table: Floats) -> None:
@@ -331,48 +310,38 @@ def titled(vocabulary: Vocabulary, given: Any, what: str) -> Vocabulary:
     """Return the same ids with titles; an id without a title keeps the one that it had, or is its own."""
     if given is None:
         return vocabulary
-    texts = titles_of(given, what)
-    found = {i: texts[i] for i in vocabulary.ids.tolist() if texts.get(i)}
-    if len(vocabulary) and not found:
+    texts, ids = titles_of(given, what), vocabulary.ids.tolist()
+    found = {i: texts[i] for i in ids if texts.get(i)}
+    if ids and not found:
         came = f"they are for ids such as {next(iter(texts))!r}" if texts else "there are none"
-        ours = vocabulary.ids.item(0)
-        raise DataError(f"No {what} has one of these titles: {came}, and the {what}s here are such as {ours!r}.")
+        raise DataError(f"No {what} has one of these titles: {came}, and the {what}s here are such as {ids[0]!r}.")
     if vocabulary.labels is not None:
-        found = dict(zip(vocabulary.ids.tolist(), vocabulary.labels.tolist(), strict=True)) | found
-    if len(found) < len(vocabulary):
-        notice(f"{len(found):,} of {len(vocabulary):,} {what}s have a title; the others go by their ids")
+        found = dict(zip(ids, vocabulary.labels.tolist(), strict=True)) | found
+    if len(found) < len(ids):
+        notice(f"{len(found):,} of {len(ids):,} {what}s have a title; the others go by their ids")
     return vocabulary.with_labels(found)
 
 
 def titles_of(given: Any, what: str = "item") -> dict[str, str]:
     """Return titles by ids, both as texts; `given` is a dictionary, a data frame or a path."""
     if not isinstance(given, (Mapping, str, os.PathLike)) and not is_table(given):
-        kind = type(given).__name__
-        raise DataError(
-            f"Titles of {what}s are a dictionary, a data frame of two columns or a file of them, got {kind}."
-        )
-    pairs: Iterable[tuple[Any, Any]] = given.items() if isinstance(given, Mapping) else _pairs(given)
+        came = type(given).__name__
+        raise DataError(f"Titles of {what}s are a dictionary, a frame of two columns or a file of them, got {came}.")
+    pairs: Iterable[tuple[Any, Any]] = given.items() if isinstance(given, Mapping) else _pairs(sources_of(given)[0])
     known = ((i, title) for i, title in pairs if i is not None and title is not None and title == title)
     return {str(id_text(i) or i): str(title).strip() for i, title in known}
 
 
-def _pairs(given: Any) -> Iterator[tuple[Any, Any]]:
-    """Yield ids and titles of a file or a frame."""
-    # A title may hold any separator but the first.
-    source = sources_of(given, sep="first")[0]
-    if isinstance(source, TextSource) and source.separator == WHITESPACE:
-        # Titles have blanks themselves.
-        yield from (line.strip().partition(" ")[::2] for line in source.lines() if line.strip())
-        return
-    names = source.first if isinstance(source, TextSource) else source.names
+def _pairs(source: Source) -> Iterable[tuple[Any, Any]]:
+    """Return ids and titles of a file or a frame, by the names of its columns, or the first two."""
+    names = [plain(name) for name in (source.first if isinstance(source, TextSource) else source.names)]
     if len(names) < 2:
-        raise DataError(f"{source.name} must have two columns, an id and a text; there is {listed(names) or 'none'}.")
-    known = [plain(name) for name in names]
-    title = next((k for end in TITLE_NAMES for k, name in enumerate(known) if name.endswith(end)), None)
-    others = ["" if k == title else name for k, name in enumerate(names)]
-    usual = [k for name in ID_NAMES for k, found in enumerate(known) if found == name and k != title]
-    usual += [at for role in ("item", "user") for at in candidates(others, role)]
-    if isinstance(source, TextSource) and title is not None and usual:
+        raise DataError(f"{source.name} must have two columns, an id and a text; there is {_listed(names) or 'none'}.")
+    title = [k for end in TITLE_NAMES for k, name in enumerate(names) if name.endswith(end)][:1]
+    others = ["" if k in title else name for k, name in enumerate(names)]
+    usual = [others.index(name) for name in ID_NAMES if name in others]
+    usual += [k for role in ("item", "user") for k in candidates(others, role)]
+    if isinstance(source, TextSource) and title and usual:
         source.take_header()
-    for ids, titles in source.batches((0, 1) if title is None or not usual else (usual[0], title)):
-        yield from zip(ids.to_pylist(), titles.to_pylist(), strict=True)
+    batches = source.batches([usual[0], title[0]] if title and usual else [0, 1])
+    return (pair for ids, titles in batches for pair in zip(ids.to_pylist(), titles.to_pylist(), strict=True))

@@ -237,7 +237,7 @@ class Observations:
         )
 
     def __repr__(self) -> str:
-        return "\n".join([str(self), *(self.source.lines() if self.source else [])])
+        return "\n".join([str(self), *(self.source.lines if self.source else [])])
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Return a data frame with columns user, item, value (in [0, 1]), rating, and weight if there is one.
@@ -254,7 +254,7 @@ class Observations:
 
     def fingerprint(self) -> str:
         """Return a digest of everything a fit depends on."""
-        text = f"{self.n_users} {self.n_items} {self.scale.signature} {self.rows.digest()}"
+        text = f"{self.n_users} {self.n_items} {self.scale} {self.rows.digest()}"
         return hashlib.sha256(text.encode()).hexdigest()
 
     # --- others made of it ------------------------------------------------------------------------------------------

@@ -80,14 +80,9 @@ class Scale:
         return np.clip(moved, 0.0, 1.0)
 
     def __str__(self) -> str:
-        return self.signature.replace("- -", "+ ")
-
-    @property
-    def signature(self) -> str:
-        """The formula as it enters the fingerprints of tables, which files hold."""
         if self.minimum == 0.0:
             return "p = r" if self.maximum == 1.0 else f"p = r / {self.maximum:g}"
-        return f"p = (r - {self.minimum:g}) / {self.span:g}"
+        return f"p = (r - {self.minimum:g}) / {self.span:g}".replace("- -", "+ ")
 
 
 @dataclass(frozen=True)
@@ -126,23 +121,22 @@ class Terms:
         values already are probabilities. `minimum` is 0 for stars, which are whole or half numbers, and the smallest
         rating where some are negative, where some lie between, or where it is asked for.
         """
-
-        def refuse(wrong: NDArray[np.bool_], found: Floats, complaint: str) -> None:
-            if wrong.any():
-                position = int(np.argmax(wrong))
-                raise DataError(f"{place(position)}: {complaint.format(found[position])}")
-
         bottom, top = self._low, self.maximum
-        refuse(~np.isfinite(ratings), ratings, "value must be finite, got {:g}.")
-        if bottom is not None:
-            said = f"be at least the minimum {bottom:g}, got {{:g}}." if bottom else "not be negative, got {:g}."
-            refuse(ratings < bottom, ratings, f"value must {said}{'' if bottom else ' For those give minimum=.'}")
-        if top is not None:
-            said = f"value must be at most the maximum {top:g}, got {{:g}}. Give the right maximum= or drop the entry."
-            refuse(ratings > top, ratings, said)
-        if weights is not None:
-            said = f"weight must be positive, got {{:g}}; {ACCEPTED_WEIGHTS}."
-            refuse(outside_weight_bounds(weights), weights, said)
+        least, most = -np.inf if bottom is None else bottom, np.inf if top is None else top
+        said = f"be at least the minimum {least:g}, got {{:g}}." if bottom else "not be negative, got {:g}."
+        mass = np.ones(1) if weights is None else weights
+        for wrong, found, complaint in (
+            (~np.isfinite(ratings), ratings, "value must be finite, got {:g}."),
+            (ratings < least, ratings, f"value must {said}{'' if bottom else ' For those give minimum=.'}"),
+            (
+                ratings > most,
+                ratings,
+                f"value must be at most the maximum {most:g}, got {{:g}}. Give the right maximum= or drop the entry.",
+            ),
+            (outside_weight_bounds(mass), mass, f"weight must be positive, got {{:g}}; {ACCEPTED_WEIGHTS}."),
+        ):
+            if wrong.any():
+                raise DataError(f"{place(position := int(np.argmax(wrong)))}: {complaint.format(found[position])}")
         low, high = float(ratings.min()), float(ratings.max())
         if bottom is None:
             # Halving and doubling are exact, so that this tells half stars from all else; none overflows to a number.

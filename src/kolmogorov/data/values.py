@@ -21,18 +21,15 @@ _PAIRS += [("ja", "nein"), ("wahr", "falsch"), ("oui", "non"), ("vrai", "faux")]
 PAIR_OF = {word: pair for pair in _PAIRS for word in pair}
 #: Words of graded answers, lowest first: what the `map` that is advised begins from.
 _GRADES = [
-    "strongly disagree,disagree,slightly disagree,neutral,neither agree nor disagree,slightly agree,agree,strongly "
-    "agree",
+    "strongly disagree,disagree,neutral,neither agree nor disagree,agree,strongly agree",
     "never,rarely,seldom,sometimes,often,usually,always",
     "very bad,bad,poor,fair,ok,good,very good,excellent",
-    "not at all,a little,somewhat,a lot,very much,extremely",
     "very dissatisfied,dissatisfied,neither satisfied nor dissatisfied,satisfied,very satisfied",
-    "very low,low,medium,high,very high",
 ]
+#: An answer that begins with its number; a comma in a number, and one that may stand between thousands.
 _NUMBERED = re.compile(r"\(?([+-]?\d{1,3})\s*[-–—:=.)]+\s*\D.*", re.DOTALL)
-#: A point, or a comma, in front of three digits, where thousands may be meant; a comma in a number.
-_GROUPED = {mark: re.compile(rf"[+-]?[1-9]\d{{0,2}}[{mark}]\d{{3}}", re.ASCII) for mark in ".,"}
-_COMMA = re.compile(r"[+-]?\d*,\d+(?:[eE][+-]?\d+)?\s*%?", re.ASCII)
+_COMMA = re.compile(r"[+-]?\d*,\d+(?:[eE][+-]?\d+)?", re.ASCII)
+_GROUPED = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}", re.ASCII)
 #: What programs write where there is nothing.
 BLANK_WORDS = frozenset(("", "na", "n/a", "#n/a", "nan", "null", "none", "<na>"))
 #: Words that an error lists, and stray ones among numbers that may all mean missing.
@@ -56,165 +53,18 @@ class Notation(NamedTuple):
     thousands: str | None = None
 
 
-def text_of(value: Any) -> str:
-    """Write a value as a file would hold it: 5.0 is "5"."""
-    whole = isinstance(value, (float, np.floating)) and float(value).is_integer()
-    return str(int(value)) if whole else str(value).strip()
-
-
 class Numbers(NamedTuple):
     """The numbers of some texts, NaN where they are missing; the words among them; the decimal separator, if any."""
 
     numbers: Floats
     words: dict[str, float]
-    decimal: str | None = None
+    decimal: str = ""
 
 
-def numbers_of(texts: Sequence[str | None], form: Notation) -> Numbers:
-    """Return a number for each distinct text of a column, in the order in which they came; None is an empty cell."""
-    plain = ["" if text is None else text.strip() for text in texts]
-    gone = [number for number in map(plain_float, form.missing) if number is not None]
-    at = [k for k, text in enumerate(plain) if text not in form.missing and plain_float(text) not in gone]
-    numbers = np.full(len(plain), np.nan)
-    try:
-        numbers[at], words, decimal = _numbers([plain[k] for k in at], form)
-    except UnreadableError as error:
-        error.at = at[error.at]
-        raise
-    if form.map is None:
-        # A number that means missing may be written in other ways.
-        numbers[np.isin(numbers, gone)] = np.nan
-    return Numbers(numbers, words, decimal)
-
-
-def _numbers(texts: list[str], form: Notation) -> tuple[list[float], dict[str, float], str | None]:
-    """Return what texts stand for: by the map, because they are yes and no, or because they are numbers."""
-    folded = [text.casefold() for text in texts]
-    if form.map is not None:
-        keys = [text if text in form.map else text_of(plain_float(text)) for text in folded]
-        for k, key in enumerate(keys):
-            if key not in form.map:
-                said = f"{texts[k]!r} is not in map; the column holds {_listed(texts)}."
-                raise UnreadableError(k, said, _advised(texts, form.map))
-        return [form.map[key] for key in keys], {t: form.map[key] for t, key in zip(folded, keys, strict=True)}, None
-    worded = [k for k, text in enumerate(folded) if text in PAIR_OF]
-    if not worded:
-        return _plain(texts, form)
-    pair = PAIR_OF[folded[worded[0]]]
-    # A dash beside 0 and 1 is rather a missing value.
-    meaning = {pair[0]: 1.0, pair[1]: 0.0} | ({"0": 0.0, "1": 1.0} if pair is not _SIGNS else {})
-    if strangers := [k for k, text in enumerate(folded) if text not in meaning]:
-        # Words among numbers are blamed, and numbers among words, whichever come later.
-        raise _unreadable(texts, worded[0] if plain_float(texts[0]) is not None else strangers[0])
-    return [meaning[text] for text in folded], {text: meaning[text] for text in folded if text in pair}, None
-
-
-def _plain(texts: list[str], form: Notation) -> tuple[list[float], dict[str, float], str | None]:
-    """Return numbers that are written as such, or as percentages."""
-    decimal = form.decimal
-    if decimal == "auto":
-        decimal = ("," if form.thousands == "." else ".") if form.thousands else _separator(texts)
-    values: list[float] = []
-    for k, text in enumerate(texts):
-        number = _number(text.removesuffix("%").rstrip(), decimal, form.thousands)
-        if number is None:
-            raise _unreadable(texts, k)
-        if not math.isfinite(number):
-            raise UnreadableError(k, f"must be finite, got {number:g}.")
-        values.append(number / 100.0 if text.endswith("%") else number)
-    shares = [k for k, text in enumerate(texts) if text.endswith("%")]
-    # Zero is the same with and without.
-    others = [k for k, text in enumerate(texts) if not text.endswith("%") and values[k]]
-    if shares and others:
-        k, other = max(shares[0], others[0]), min(shares[0], others[0])
-        said = f"must be a percentage in every line or in none, got {texts[k]!r} beside {texts[other]!r}."
-        raise UnreadableError(k, said)
-    seen = "." if any("." in text for text in texts) else None
-    return values, {texts[k]: values[k] for k in shares[:_MOST_WORDS]}, "," if decimal == "," else seen
-
-
-def _separator(texts: list[str]) -> str:
-    """Tell what separates decimals, from all texts of a column; where that is open it is asked."""
-    points = [k for k, text in enumerate(texts) if "." in text and looks_like_number(text)]
-    commas = [k for k, text in enumerate(texts) if _COMMA.fullmatch(text)]
-    doubtful = None
-    if points and commas:
-        doubtful = max(points[0], commas[0])
-    elif commas and all(_GROUPED[","].fullmatch(texts[k].rstrip("% ")) for k in commas):
-        doubtful = commas[0]
-    elif any(len(text.lstrip("+-")) == 3 and text.isdigit() for text in texts):
-        doubtful = next((k for k in points if _GROUPED["."].fullmatch(texts[k])), None)
-    if doubtful is None:
-        return "," if commas else "."
-    mark, name = (",", "comma") if doubtful in commas else (".", "point")
-    raise UnreadableError(
-        doubtful,
-        f"must be a number, got {texts[doubtful]!r}, whose {name} may stand before decimals or between thousands. Say "
-        f"decimal={mark!r} or thousands={mark!r}.",
-    )
-
-
-def _number(text: str, decimal: str, thousands: str | None) -> float | None:
-    """Return the number that a text is; None where it is none."""
-    if thousands is not None and thousands in text:
-        whole, point, rest = text.partition(decimal)
-        groups = whole.lstrip("+-").split(thousands)
-        if not 1 <= len(groups[0]) <= 3 or any(len(group) != 3 for group in groups[1:]):
-            return None
-        text = whole.replace(thousands, "") + point + rest
-    # float() also takes "1_000"; nobody who writes that means a number.
-    if "_" in text or (decimal == "," and "." in text):
-        return None
-    try:
-        return float(text.replace(",", ".", 1) if decimal == "," else text)
-    except ValueError:
-        return None
-
-
-def _unreadable(texts: list[str], at: int) -> UnreadableError:
-    """Say what is wrong with a text, and what to do about it."""
-    words = sorted(word for word in set(texts) if not looks_like_number(word)) or [texts[at]]
-    said = f"must be a number, got {texts[at]!r}"
-    worded = any(word.casefold() in PAIR_OF and word != "-" for word in words)
-    if texts[at] and (2 * len(words) > len(texts) or worded):
-        return UnreadableError(at, f"{said}; the column holds {_listed(words)}.", _advised(texts, {}))
-    marks = words if texts[at] else [""]
-    remedy = f" If that means missing, say missing={(marks[0] if len(marks) == 1 else marks)!r}."
-    return UnreadableError(at, f"{said}.", remedy if len(marks) <= _MOST_MARKS else "")
-
-
-def _listed(texts: Iterable[str]) -> str:
-    shown = sorted({text.casefold(): text for text in sorted(texts) if text}.values(), key=str.casefold)
-    return ", ".join(map(repr, shown[:_MOST_WORDS])) + (", ..." if len(shown) > _MOST_WORDS else "")
-
-
-def _advised(texts: list[str], known: Mapping[str, float]) -> str:
-    """Advise on the map to write, in the order of the answers where that is known."""
-    words = list({text.casefold(): text for text in sorted(texts) if text}.values())
-    if len(words) > _MOST_WORDS:
-        return ""
-    guessed = {word: known.get(word.casefold(), meant) for word, meant in _grades(words).items()}
-    order = sorted(words, key=lambda word: (guessed[word] is None, guessed[word] or 0.0, word.casefold()))
-    shown = ", ".join(f"{w!r}: {'NUMBER' if guessed[w] is None else format(guessed[w], 'g')}" for w in order)
-    return f" Say what each means: map={{{shown}}}."
-
-
-def _grades(words: Sequence[str]) -> dict[str, float | None]:
-    """Guess a number for each answer: its own ("2 - disagree"), its place among words of grades, yes and no."""
-    folded = {word: word.casefold() for word in words}
-    numbered = {word: found[1] for word, text in folded.items() if (found := _NUMBERED.fullmatch(text))}
-    if len(numbered) == len(words):
-        return {word: float(number) for word, number in numbered.items()}
-    for grades in (line.split(",") for line in _GRADES):
-        if len(words) > 1 and {*folded.values()} <= {*grades}:
-            order = sorted(folded.values(), key=grades.index)
-            return {word: order.index(text) + 1.0 for word, text in folded.items()}
-    return {w: float(t == PAIR_OF[t][0]) if t in PAIR_OF else plain_float(w) for w, t in folded.items()}
-
-
-def looks_like_number(text: str) -> bool:
-    """Tell a number, whatever its decimal separator, from a word."""
-    return plain_float(text.strip().removesuffix("%").rstrip().replace(",", ".")) is not None
+def text_of(value: Any) -> str:
+    """Write a value as a file would hold it: 5.0 is "5"."""
+    whole = isinstance(value, (float, np.floating)) and float(value).is_integer()
+    return str(int(value)) if whole else str(value).strip()
 
 
 def plain_float(text: str) -> float | None:
@@ -223,7 +73,119 @@ def plain_float(text: str) -> float | None:
         number = float(text)
     except ValueError:
         return None
+    # Nobody who writes "1_000" means a number.
     return number if math.isfinite(number) and "_" not in text else None
+
+
+def looks_like_number(text: str) -> bool:
+    """Tell a number, whatever its decimal separator, from a word."""
+    return plain_float(text.replace(",", ".")) is not None
+
+
+def numbers_of(texts: Sequence[str], form: Notation, beside: Sequence[str] = ()) -> Numbers:
+    """Return a number for each distinct text of a column, in the order in which they came.
+
+    They are what a map says, or yes and no, or numbers. Columns `beside` it, whose texts are given, are written alike.
+    """
+    gone = {number for mark in form.missing if (number := plain_float(mark)) is not None}
+    stripped = ((k, text.strip()) for k, text in enumerate(texts))
+    kept = {k: text for k, text in stripped if text not in form.missing and plain_float(text) not in gone}
+    numbers, words, every = np.full(len(texts), np.nan), dict[str, float](), [*kept.values(), *beside]
+    worded = [k for k, text in kept.items() if text.casefold() in PAIR_OF]
+    if form.map is not None or worded:
+        pair = () if form.map is not None else PAIR_OF[kept[worded[0]].casefold()]
+        # A dash beside 0 and 1 is rather a missing value.
+        meaning = form.map or dict(zip((*pair, "1", "0")[: 2 if pair is _SIGNS else 4], (1.0, 0.0) * 2, strict=False))
+        for k, text in kept.items():
+            key = text.casefold() if text.casefold() in meaning else text_of(plain_float(text))
+            if key not in meaning and form.map is not None:
+                said = f"{text!r} is not in map; the column holds {_listed(kept.values())}."
+                raise UnreadableError(k, said, _advised(every, meaning))
+            if key not in meaning:
+                # Words among numbers are blamed, and numbers among words, whichever come later.
+                raise _unreadable(kept, worded[0] if plain_float(next(iter(kept.values()))) is not None else k, every)
+            numbers[k] = words[text.casefold()] = meaning[key]
+        return Numbers(numbers, {word: n for word, n in words.items() if form.map is not None or word in pair})
+    decimal = _decimal_of(kept, form, beside)
+    for k, text in kept.items():
+        number = _number(text, decimal, form.thousands)
+        if number is None:
+            raise _unreadable(kept, k, every)
+        numbers[k] = number
+    return Numbers(numbers, {}, decimal if decimal == "," or any("." in text for text in kept.values()) else "")
+
+
+def _decimal_of(kept: Mapping[int, str], form: Notation, beside: Sequence[str]) -> str:
+    """Tell what separates decimals, from all texts of a column; where that is open it is asked."""
+    if form.decimal != "auto" or form.thousands:
+        return form.decimal if form.decimal != "auto" else "," if form.thousands == "." else "."
+    commas = [k for k, text in kept.items() if _COMMA.fullmatch(text)]
+    every = [text for text in (*kept.values(), *beside) if _COMMA.fullmatch(text)]
+    if commas and all(map(_GROUPED.fullmatch, every)):
+        raise UnreadableError(
+            commas[0],
+            f"must be a number, got {kept[commas[0]]!r}, whose comma may stand before decimals or between thousands. "
+            "Say decimal=',', or write thousands without it.",
+        )
+    return "," if every else "."
+
+
+def _number(text: str, decimal: str, thousands: str | None) -> float | None:
+    """Return the number that a text is; None where it is none."""
+    if thousands is not None and thousands in text:
+        whole, point, rest = text.partition(decimal)
+        if not re.fullmatch(rf"[+-]?\d{{1,3}}({re.escape(thousands)}\d{{3}})+", whole):
+            return None
+        text = whole.replace(thousands, "") + point + rest
+    if decimal == ",":
+        return None if "." in text else plain_float(text.replace(",", ".", 1))
+    return plain_float(text)
+
+
+def _unreadable(kept: Mapping[int, str], at: int, every: Sequence[str]) -> UnreadableError:
+    """Say what is wrong with a text, and what to do about it."""
+    words = sorted({word for word in kept.values() if not looks_like_number(word)}) or [kept[at]]
+    said = f"must be a {'finite ' * ('inf' in kept[at].casefold())}number, got {kept[at]!r}"
+    worded = any(word.casefold() in PAIR_OF and word != "-" for word in words)
+    if kept[at] and (2 * len(words) > len(kept) or worded):
+        return UnreadableError(at, f"{said}; the column holds {_listed(words)}.", _advised(every, {}))
+    marks = words if kept[at] else [""]
+    remedy = f" If that means missing, say missing={(marks[0] if len(marks) == 1 else marks)!r}."
+    return UnreadableError(at, f"{said}.", remedy if len(marks) <= _MOST_MARKS else "")
+
+
+def _different(texts: Iterable[str]) -> list[str]:
+    """Return texts that are not empty, in order; of those that differ by capitals only, one."""
+    return sorted({text.casefold(): text for text in sorted(texts) if text}.values(), key=str.casefold)
+
+
+def _listed(texts: Iterable[str]) -> str:
+    shown = _different(texts)
+    return ", ".join(map(repr, shown[:_MOST_WORDS])) + (", ..." if len(shown) > _MOST_WORDS else "")
+
+
+def _advised(texts: Iterable[str], known: Mapping[str, float]) -> str:
+    """Advise on the map to write, in the order of the answers where that is known."""
+    words = _different(texts)
+    if len(words) > _MOST_WORDS:
+        return ""
+    guessed = {word: known.get(word.casefold(), meant) for word, meant in _grades(words).items()}
+    order = sorted(words, key=lambda word: (guessed[word] is None, guessed[word] or 0.0))
+    shown = ", ".join(f"{w!r}: {'NUMBER' if guessed[w] is None else format(guessed[w], 'g')}" for w in order)
+    return f" Say what each means: map={{{shown}}}."
+
+
+def _grades(words: Sequence[str]) -> dict[str, float | None]:
+    """Guess a number for each answer: its own ("2 - disagree"), its place among words of grades, yes and no."""
+    folded = {word: word.casefold() for word in words}
+    numbered = {word: float(found[1]) for word in words if (found := _NUMBERED.fullmatch(word))}
+    if len(numbered) == len(words):
+        return {**numbered}
+    for grades in (line.split(",") for line in _GRADES):
+        if len(words) > 1 and {*folded.values()} <= {*grades}:
+            order = sorted(folded.values(), key=grades.index)
+            return {word: order.index(text) + 1.0 for word, text in folded.items()}
+    return {w: float(t == PAIR_OF[t][0]) if t in PAIR_OF else plain_float(w) for w, t in folded.items()}
 
 
 # --- columns ----------------------------------------------------------------------------------------------------------
@@ -261,10 +223,10 @@ class ValueColumn:
         #: The places of ordered categories, which are no numbers.
         self.order: dict[str, float] = {}
         self.words: dict[str, float] = {}
-        self.decimal: str | None = None
+        self.decimal = ""
 
     def read(self, column: Any) -> None:
-        """Take some more cells."""
+        """Take some more cells: numbers as they are, of all others which they are."""
         kind = column.type
         number = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)
         if (number or pa.types.is_decimal(kind)) and self.form.map is None and not {*self.form.missing} - {""}:
@@ -280,29 +242,21 @@ class ValueColumn:
         keys = (-1 if cell is None or cell != cell else self._cells[cell] for cell in cells)
         self._parts.append(np.fromiter(keys, np.int32, len(cells))[codes])
 
-    def texts(self) -> list[str]:
-        """Return the distinct cells as texts."""
-        return [text_of(cell) for cell in self._cells]
-
-    def said(self) -> tuple[NDArray[Any], NDArray[Any]]:
+    def said(self) -> tuple[list[str], NDArray[Any]]:
         """Return the distinct cells as texts, and then an empty one, and which of them each cell is."""
-        codes = np.concatenate(self._parts or [np.empty(0, np.int32)])
-        if codes.dtype == np.int32:
-            return np.array([*self.texts(), ""], dtype=object), codes
-        numbers, codes = np.unique(codes, return_inverse=True)
-        return np.array(["" if x != x else text_of(x) for x in numbers.tolist()], dtype=object), codes
+        codes: NDArray[Any] = np.concatenate(self._parts or [np.empty(0, np.int32)])
+        cells: Iterable[Any] = self._cells
+        if codes.dtype != np.int32:
+            cells, codes = np.unique(codes, return_inverse=True)
+        return ["" if cell != cell else text_of(cell) for cell in cells] + [""], codes
 
     def finish(self, place: Callable[[int], str], what: str = "value", beside: Sequence[str] = ()) -> None:
-        """Find the numbers; texts of columns `beside` are in the map that is advised."""
-        self.numbers, self._parts = np.concatenate(self._parts or [np.empty(0)]), []
-        if self.numbers.dtype != np.int32:
-            return
-        try:
-            found = numbers_of(self.texts(), self.form)
-        except UnreadableError as error:
-            said = str(error)
-            if beside and "map=" in said:
-                said = error.complaint + _advised([*self.texts(), *beside], self.form.map or {})
-            raise DataError(f"{place(int(np.argmax(self.numbers == error.at)))}: {what} {said}") from None
-        self.words, self.decimal = found.words, found.decimal
-        self.numbers = np.append(found.numbers, np.nan)[self.numbers]
+        """Find the numbers; columns `beside` are written alike."""
+        codes: NDArray[Any] = np.concatenate(self._parts or [np.empty(0)])
+        if codes.dtype == np.int32:
+            try:
+                found, self.words, self.decimal = numbers_of([text_of(cell) for cell in self._cells], self.form, beside)
+            except UnreadableError as error:
+                raise DataError(f"{place(int(np.argmax(codes == error.at)))}: {what} {error}") from None
+            codes = np.append(found, np.nan)[codes]
+        self.numbers, self._parts = codes, []

@@ -13,13 +13,11 @@ from numpy.typing import NDArray
 
 from kolmogorov._support.typing import Ids, Rows
 from kolmogorov.data.scale import Place
-from kolmogorov.data.sources import Source
-from kolmogorov.data.values import BLANK_WORDS, Coder, distinct
+from kolmogorov.data.values import BLANK_WORDS, Coder
 from kolmogorov.errors import DataError, UnknownIdError
 
-#: Texts that are looked at for one like a wrong id, and those among them that are compared letter by letter: a million
-#: take half a second, and people do not wait for longer.
-_MOST_TEXTS, _MOST_COMPARED = 1_000_000, 3_000
+#: Texts that are compared with a wrong id letter by letter: more take seconds.
+_MOST_COMPARED = 3_000
 #: Tells a whole number as it is usually written.
 is_whole = re.compile(r"0|-?[1-9][0-9]{0,17}").fullmatch
 #: Halves of characters: no file and no answer of a server can hold them.
@@ -62,26 +60,48 @@ def one_dimensional(raw: Any, what: str) -> NDArray[Any]:
     return array
 
 
+class IdColumn(dict[Any, int]):
+    """The ids of one side: their texts, whatever they came as, and the key of every cell there was."""
+
+    def __init__(self, what: str, missing: Sequence[str] = ()) -> None:
+        super().__init__()
+        self.what, self.texts = what, Coder()
+        self._gone = {mark for mark in missing if mark.casefold() in BLANK_WORDS}
+
+    def __missing__(self, cell: Any) -> int:
+        """Find the key of a cell: -1 of what stands for nothing, -2 of what cannot be an id."""
+        text = "" if cell is None else id_text(cell[1] if isinstance(cell, tuple) else cell)
+        self[cell] = key = -1 if text in self._gone else self.texts[text] if text else -2
+        return key
+
+    def keys_of(self, cells: list[Any], codes: NDArray[Any], place: Place, first: int = 0) -> NDArray[np.int32]:
+        """Return a key for each row from the first on by which distinct cell it is; -1 where it stands for nothing."""
+        # True is 1 as a key.
+        named = cells if cells and isinstance(cells[0], str) else [(type(cell), cell) for cell in cells]
+        found = np.fromiter(map(self.__getitem__, named), np.int32, len(cells))[codes]
+        if (found < -1).any():
+            at = int(np.argmax(found < -1))
+            cell = cells[codes[at]]
+            advice = "" if cell else " Leave such rows out, or read them with missing=''."
+            raise DataError(
+                f"{place(first + at)}: {self.what} ids must be texts or whole numbers, got {cell!r}.{advice}"
+            )
+        return found
+
+
 def coded(raw: Any, what: str = "id", place: Place = in_array) -> tuple[list[str], Rows]:
     """Return the distinct texts of an array-like of ids, and which of them each entry is."""
-    array = one_dimensional(raw, f"{what} ids")
+    array, ids = one_dimensional(raw, f"{what} ids"), IdColumn(what)
     if array.dtype.kind in "iu":
         cells, codes = np.unique(array, return_inverse=True)
         return list(map(str, cells.tolist())), codes.astype(np.int64, copy=False)
     coder = Coder()
     try:
         codes = np.fromiter(map(coder.__getitem__, array.tolist()), np.int64, array.size)
-        texts = [id_text(cell) for cell in coder]
     except TypeError:
-        texts, codes = [None], np.zeros(array.size, dtype=np.int64)
-    if None in texts:
-        at = int(np.argmax(codes == texts.index(None)))
-        raise DataError(
-            f"{place(at)}: {what} ids must be texts or whole numbers, got {array[at : at + 1].tolist()[0]!r}."
-        )
-    merged = Coder()
-    number = np.fromiter(map(merged.__getitem__, texts), np.int64, len(texts))
-    return list(merged), number[codes]
+        raise DataError(f"{what} ids must be texts or whole numbers, got {array.tolist()[:1]}.") from None
+    keys = ids.keys_of(list(coder), codes, place)
+    return list(ids.texts), keys.astype(np.int64)
 
 
 def in_order(texts: Iterable[str], what: str = "") -> list[str]:
@@ -97,45 +117,6 @@ def in_order(texts: Iterable[str], what: str = "") -> list[str]:
             f"lines out, say missing={odd[0]!r}."
         )
     return sorted(found) if odd else sorted(found, key=int)
-
-
-class IdColumn(dict[Any, int]):
-    """The ids of one side, over all sources: texts, whatever they came as. It has the keys of all cells there were."""
-
-    def __init__(self, what: str, missing: Sequence[str] = ()) -> None:
-        super().__init__()
-        self.what, self.texts = what, Coder()
-        self._gone = {mark for mark in missing if mark.casefold() in BLANK_WORDS}
-
-    def __missing__(self, cell: Any) -> int:
-        """Find the key of a cell: -1 of what stands for nothing, -2 of what cannot be an id."""
-        text = "" if cell is None else id_text(cell[1] if isinstance(cell, tuple) else cell)
-        possible = text is not None and "\0" not in text and (text or text in self._gone)
-        self[cell] = key = -2 if not possible else -1 if text in self._gone else self.texts[text]
-        return key
-
-    def read(self, column: Any, source: Source, row: int = 0) -> NDArray[np.int32]:
-        """Return a key for each cell of rows that begin at one; -1 where it stands for nothing."""
-        cells, codes = distinct(column)
-        cells[-1] = ""
-        # True is 1 as a key.
-        named = cells if isinstance(cells[0], str) else [(type(cell), cell) for cell in cells]
-        found = np.fromiter(map(self.__getitem__, named), np.int32, len(cells))[codes]
-        if (found < -1).any():
-            at = int(np.argmax(found < -1))
-            cell = cells[codes[at]]
-            came = repr(cell) if cell not in (None, "") else "nothing. Drop such rows, or say missing=''"
-            binary = ": this is not a text file" if "\0" in str(cell) else ""
-            raise DataError(f"{source.place(row + at)}: the {self.what} must be an id, got {came}{binary}.")
-        return found
-
-    def finish(self, keys: NDArray[np.int32]) -> tuple[list[str], NDArray[np.int32]]:
-        """Return the ids of some keys in order, whole numbers as numbers go, and the rows of the keys."""
-        every = list(self.texts)
-        present = np.flatnonzero(np.bincount(keys, minlength=len(every))).tolist()
-        found = in_order([every[key] for key in present], self.what)
-        row_of = {text: row for row, text in enumerate(found)}
-        return found, np.array([row_of.get(text, -1) for text in every], dtype=np.int32)[keys]
 
 
 class Vocabulary:
@@ -228,8 +209,8 @@ class Vocabulary:
         return str(self.ids[row] if self.labels is None else self.labels[row])
 
     def with_labels(self, labels: Mapping[str, str]) -> Vocabulary:
-        """Return the same ids with titles; an id without one is its own title."""
-        return Vocabulary(self.ids, [labels.get(i, i) for i in self.ids.tolist()])
+        """Return the same ids with titles, if there are any; an id without one is its own title."""
+        return Vocabulary(self.ids, [labels.get(i, i) for i in self.ids.tolist()]) if labels else self
 
     def chosen(self, rows: Any) -> Vocabulary:
         """Return the ids of some rows, by mask or position, with their titles."""
@@ -240,28 +221,28 @@ class Vocabulary:
 
         Examples
         --------
-        >>> Vocabulary.of(["dolphin", "lion"]).suggestion("Dolfin")
+        >>> Vocabulary(["dolphin", "lion"]).suggestion("Dolfin")
         " Did you mean 'dolphin'?"
         """
         sought = str(wrong).strip().casefold()
-        ids = self.ids[:_MOST_TEXTS].tolist()
-        titles = [] if self.labels is None else self.labels[:_MOST_TEXTS].tolist()
-        known = {title.casefold(): f"{i!r} (titled {title!r})" for i, title in zip(ids, titles, strict=False)}
-        known |= {text.casefold(): repr(text) for text in ids}
-        # Of many texts only those that begin alike for longest are compared letter by letter.
-        pool = list(known)
-        for length in range(1, len(sought) + 1):
-            if len(pool) > _MOST_COMPARED:
-                pool = [text for text in pool if text.startswith(sought[:length])] or pool[:_MOST_COMPARED]
-        near = difflib.get_close_matches(sought, pool, n=3, cutoff=0.65)
+        titles = zip(self.ids.tolist(), [] if self.labels is None else self.labels.tolist(), strict=False)
+        known = {title.casefold(): f"{i!r} (titled {title!r})" for i, title in titles}
+        known |= {text.casefold(): repr(text) for text in self.ids.tolist()}
+        alike = [text for text in known if text[:1] == sought[:1]] if len(known) > _MOST_COMPARED else list(known)
+        near = difflib.get_close_matches(sought, alike[:_MOST_COMPARED], n=3, cutoff=0.65)
         near += [text for text in known if sought in text][:3] if len(sought) > 2 else []
         found = [sought] if sought in known else list(dict.fromkeys(near))[:3]
         return f" Did you mean {' or '.join(known[text] for text in found)}?" if found else ""
 
     def arrays(self, side: str) -> dict[str, NDArray[Any]]:
         """Return ids and titles for a file, under names that begin with `side`: bytes, and where each ends."""
-        arrays = _bytes_of(f"{side}_ids", self.ids)
-        return arrays if self.labels is None else arrays | _bytes_of(f"{side}_labels", self.labels)
+        found: dict[str, NDArray[Any]] = {}
+        for name, texts in (("ids", self.ids), ("labels", self.labels)):
+            if texts is not None:
+                encoded = [text.encode() for text in texts.tolist()]
+                found[f"{side}_{name}_ends"] = np.cumsum([len(text) for text in encoded], dtype=np.int64)
+                found[f"{side}_{name}_bytes"] = np.frombuffer(b"".join(encoded), dtype=np.uint8)
+        return found
 
     @classmethod
     def from_arrays(cls, side: str, arrays: Mapping[str, NDArray[Any]]) -> Vocabulary:
@@ -282,12 +263,6 @@ def _objects(texts: Iterable[str]) -> NDArray[Any]:
     array[:] = found
     array.setflags(write=False)
     return array
-
-
-def _bytes_of(name: str, texts: NDArray[Any]) -> dict[str, NDArray[Any]]:
-    encoded = [text.encode() for text in texts.tolist()]
-    ends = np.cumsum([len(text) for text in encoded], dtype=np.int64)
-    return {f"{name}_ends": ends, f"{name}_bytes": np.frombuffer(b"".join(encoded), dtype=np.uint8)}
 
 
 def _texts_of(name: str, arrays: Mapping[str, NDArray[Any]]) -> list[str]:

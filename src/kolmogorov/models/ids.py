@@ -21,7 +21,7 @@ from kolmogorov.data import Observations, Vocabulary
 from kolmogorov.data.columns import usual_columns
 from kolmogorov.data.observations import numbers_in
 from kolmogorov.data.scale import Terms
-from kolmogorov.data.sources import frame_source
+from kolmogorov.data.sources import frame_source, is_table
 from kolmogorov.data.vocabulary import id_text, one_dimensional
 from kolmogorov.descent.fitted import Trained
 from kolmogorov.errors import DataError, UnknownIdError, UnknownIdWarning
@@ -126,11 +126,12 @@ def frame_pairs(raw: Any) -> tuple[Any, Any] | None:
     >>> frame_pairs(pd.DataFrame({"movieId": [7], "userId": ["ann"]}))[0].tolist()
     ['ann']
     """
-    if hasattr(raw, "collect_schema") and hasattr(raw, "collect"):
-        raw = raw.collect()
+    if not is_table(raw):
+        return None
+    raw = raw.collect() if hasattr(raw, "collect") else raw
     source = frame_source(raw)
-    usual = {} if source is None else usual_columns(source.names)
-    if source is None or not {"user", "item"} <= usual.keys():
+    usual = usual_columns(source.names)
+    if not {"user", "item"} <= usual.keys():
         return None
     found = list(source.batches([usual["user"], usual["item"]]))
     sides = [pa.chunked_array([batch[side] for batch in found]) if found else pa.array([]) for side in (0, 1)]
