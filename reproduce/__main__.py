@@ -29,8 +29,8 @@ def computation(name: str) -> Callable[[bool], Tables]:
 
 def picture(name: str, tables: Tables, folder: Path) -> None:
     """Draw a figure from its tables."""
-    if name.startswith("figure"):
-        draw(import_module(f"reproduce.{name}").panels(tables), folder / f"{name}.png")
+    if name in MODULES and (panels := getattr(import_module(f"reproduce.{name}"), "panels", None)):
+        draw(panels(tables), folder / f"{name}.png")
 
 
 def page() -> None:

@@ -21,7 +21,6 @@ from reproduce.common import (
     trained_problems,
 )
 from reproduce.printed import TABLE_4
-from reproduce.table_2 import FIRST
 
 DRAWS = (1, 3, 10, 30, 50, 100, 300, 1000)
 
@@ -40,7 +39,7 @@ def start(quick: bool = False) -> Tables:
         problems = [toy_problems(size, seed) for seed in range(-(-count // 40))]
         gram, moment = (np.concatenate(arrays)[:count] for arrays in zip(*problems, strict=True))
         grown = {**NEAREST, "initial_dual": 1.0 if size <= 8 else 2.0 * size}
-        for options in (*settings[:: 6 if quick else 1], FIRST, grown):
+        for options in (*settings[:: 6 if quick else 1], grown):
             row: Row = {
                 "u_0": "grows" if options is grown else options["initial_dual"],
                 "step": options["step"],

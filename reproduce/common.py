@@ -275,6 +275,13 @@ def lines_of(rows: Iterable[Row], by: str, x: str, y: str) -> dict[str, tuple[li
     return lines
 
 
+def beside_print(rows: Iterable[Row], data: str, by: str, value: str, printed: str, **more: Any) -> Panel:
+    """Return lines over D of what we find on some data, and of what the paper prints."""
+    kept = [row for row in rows if row["data"] == data]
+    ours, theirs = (lines_of(kept, by, "D", column) for column in (value, printed))
+    return Panel(data, "D", value, ours | {f"{label}, printed": line for label, line in theirs.items()}, **more)
+
+
 def draw(panels: Sequence[Panel], path: Path) -> None:
     """Draw panels side by side."""
     import matplotlib

@@ -3,7 +3,19 @@
 import numpy as np
 
 from kolmogorov.solvers import bqp
-from reproduce.common import AS, Row, Tables, available, lanczos, mean, solver, timed, trained_problems
+from reproduce.common import (
+    AS,
+    Panel,
+    Row,
+    Tables,
+    available,
+    beside_print,
+    lanczos,
+    mean,
+    solver,
+    timed,
+    trained_problems,
+)
 from reproduce.printed import TABLE_4
 
 SIZES = {"D1": (4, 8, 12, 16, 20, 50, 100), "D2": (4, 8, 12, 16, 20, 50, 100), "D3": (8, 12, 20)}
@@ -56,3 +68,9 @@ def run(quick: bool = False) -> Tables:
     sizes = {"D1": (8,)} if quick else SIZES
     rows = [row for data, line in sizes.items() for size in line for row in compared(data, size, quick)]
     return {"table_4": sorted(rows, key=lambda row: (row["data"], LABELS.index(row["solver"])))}
+
+
+def panels(tables: Tables) -> list[Panel]:
+    """Draw seconds of the paper's solvers, ours and printed."""
+    shown = [row for row in tables["table_4"] if row["solver"] in ("sdr", "dmo", "gd", "enhanced_gd", SHOWN)]
+    return [beside_print(shown, data, "solver", "seconds", "paper s", log=True) for data in ("D1", "D2")]

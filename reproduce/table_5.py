@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from reproduce.baselines import rivals
-from reproduce.common import AS, Row, Tables, deviation, fitted, lanczos
+from reproduce.common import AS, Panel, Row, Tables, beside_print, deviation, fitted, lanczos
 from reproduce.printed import TABLE_5
 
 KINDS = {"KM enhanced_gd": "enhanced_gd", "KM exact": "auto", "NNM": "nonnegative"}
@@ -59,3 +59,10 @@ def run(quick: bool = False) -> Tables:
                 rows.append(row(data, "KM exact", f"random {k + 1}", size, errors(data, "auto", size, quick, 5 + k)))
         rows += [row(data, *more) for more in rivals(data, first, FOLDS, quick)]
     return {"table_5": rows}
+
+
+def panels(tables: Tables) -> list[Panel]:
+    """Draw errors in stars, ours and printed: means of the five folds on D2, a random split of D3."""
+    kinds = (FOLDS, f"{FOLDS}, mu_i to the mean", "random 80%", "random 80%, mu_i to the mean")
+    shown = [row for row in tables["table_5"] if row["reading"] in kinds and row["model"] != "KM exact"]
+    return [beside_print(shown, data, "model", "stars", "paper in stars") for data in ("D2", "D3")]
