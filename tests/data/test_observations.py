@@ -84,7 +84,7 @@ def test_frames_of_every_kind_come_and_go(make):
         ({"maximum": 4}, "entry 0: value must be at most the maximum 4, got 5"),
         ({"weights": [1, 0, 1]}, "entry 1: weight must be positive, got 0"),
         ({"weights": [1, 1]}, "3 users, 3 items, 3 values, 2 weights"),
-        ({"values": ["1", "x", "2"]}, "entry 1: value must be a number, got 'x'.$"),
+        ({"values": ["1", "x", "2"]}, "The values must be numbers: could not convert string to float: 'x'.$"),
         ({"items": [1, 1, 2], "users": [1, 1, 2]}, "entry 1: duplicate rating of user '1' .* .first at entry 0"),
         ({"users": [1.5, 2, 3]}, "entry 0: user ids must be texts or whole numbers, got 1.5"),
         ({"users": ["a", 2, None]}, "entry 2: user ids must .*None"),

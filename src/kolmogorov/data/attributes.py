@@ -86,14 +86,7 @@ class Attribute:
 
     @classmethod
     def of(cls, name: str, cells: list[Any]) -> Attribute:
-        """Recognise and learn an attribute; one that cannot be used raises `UnusableError`.
-
-        Examples
-        --------
-        >>> job = Attribute.of("job", ["nurse", "engineer", None] * 4)
-        >>> job.encode(["nurse", None, "pilot"]).round(2).tolist()
-        [[-0.71, 0.71], [0.0, 0.0], [-0.71, -0.71]]
-        """
+        """Recognise and learn an attribute; one that cannot be used raises `UnusableError`."""
         known = [cell for cell in cells if cell is not None]
         kind = _kind_of(known)
         if not known or kind is None:

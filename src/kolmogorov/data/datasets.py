@@ -56,11 +56,6 @@ def load(name: str, **options: Any) -> Observations:
     """Load a dataset by name.
 
     The options are `since`, a year, of "un-votes"; `random_state` of "toy"; those of `planted` of "planted".
-
-    Examples
-    --------
-    >>> load("toy")
-    Observations: 800 of 20 users × 40 items (100.0% observed), p = r
     """
     if name not in _DATASETS:
         near = suggestion(str(name), _DATASETS)
@@ -146,12 +141,6 @@ def planted(
 
     So many distinct cells are observed, or all. `noise` is the standard deviation of the Gaussian added to each
     probability, which is then clipped to [0, 1]; with `binary`, coin flips are observed instead of probabilities.
-
-    Examples
-    --------
-    >>> truth = planted(n_users=30, n_items=20, n_events=3)
-    >>> bool(np.allclose(truth.theta @ truth.psi.T, truth.observations.values.reshape(30, 20)))
-    True
     """
     rules = dict.fromkeys(("n_users", "n_items", "n_events"), integer(1))
     check_parameters("planted", locals(), rules | {"noise": real(0.0), "n_observations": integer(1) | NONE})

@@ -53,11 +53,8 @@ class MappedView(View):
     def check_intact(self) -> None:
         """Raise where the file has another size than when it was opened: reading past its end would end the process."""
         if self.mapping.size() != len(self.mapping):
-            raise FileFormatError(
-                f"A file in {self.folder} was {len(self.mapping)} bytes long when it was opened and is "
-                f"{self.mapping.size()} now. Do not change tables that are in use; pack to another name, or open it "
-                "again."
-            )
+            said = "is no longer as long as when it was opened. Pack to another name instead of changing it in use."
+            raise FileFormatError(f"A file in {self.folder} {said}")
 
     def blocks(self, entries: int | None = None) -> Iterator[tuple[int, int]]:
         """Yield ranges of rows; before each the file is looked at, and after it let go."""

@@ -244,7 +244,7 @@ def observations_of(known: Trained, guests: Sequence[Any]) -> Observations:
     def place(position: int) -> str:
         return repr(told[position][2])
 
-    values, scale = numbers_in(np.array([rating for *_, rating in told], dtype=object), "value", place), known.scale
+    values, scale = numbers_in(np.array([rating for *_, rating in told], dtype=object), "value"), known.scale
     low, high = scale.minimum, scale.maximum
     outside = ~((values >= low) & (values <= high))
     if outside.any():
