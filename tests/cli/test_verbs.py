@@ -29,8 +29,7 @@ def test_every_verb_has_help_with_an_example(shell, done):
         assert f"kolmogorov {' '.join(names)}" in said
         assert "None" not in said
         assert "\\b" not in said
-    for arguments in ((), ("data",)):
-        assert "Usage:" in shell(*arguments).output
+    assert "Usage:" in shell().output
 
 
 def test_demo(done):
@@ -44,24 +43,21 @@ def test_demo(done):
 # --- fit, update, tune ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("options", "parameters"),
-    [
-        (("--point",), {}),
-        (("--psi", "soft"), {"psi": "soft"}),
-        (("--learn-from", "ratings", "--set", "user_reg=0.3"), {"learn_from": "ratings", "user_reg": 0.3}),
-        (("--set", "max_iter=2", "--n-jobs", 1), {"max_iter": 2, "n_jobs": 1}),
-    ],
-)
+OPTIONS = [
+    (("--psi", "soft"), {"psi": "soft"}),
+    (("--learn-from", "ratings", "--set", "user_reg=0.3"), {"learn_from": "ratings", "user_reg": 0.3}),
+    (("--set", "max_iter=2", "--n-jobs", 1), {"max_iter": 2, "n_jobs": 1}),
+]
+
+
+@pytest.mark.parametrize(("options", "parameters"), OPTIONS)
 def test_fit_learns_what_the_library_learns(done, zoo_files, tmp_path, options, parameters):
     fitted = done("fit", zoo_files[0], "--n-events", 3, *options, "-o", tmp_path / "m.km")
     # Without a held-out part nothing is said of errors.
     assert "--test-size 0.2" in fitted.stderr
     assert "rmse" not in fitted.stdout
-    found = km.load(tmp_path / "m.km")
     expected = km.KolmogorovModel(3, random_state=0, **parameters).fit(km.read_ratings(zoo_files[0]))
-    assert (found.theta_ == expected.theta_).all()
-    assert (found.psi_ == expected.psi_).all()
+    assert (km.load(tmp_path / "m.km").theta_ == expected.theta_).all()
 
 
 def test_draws_are_fitted_unless_one_model_is_asked_for(done, stars, drawn, tmp_path):
@@ -129,14 +125,11 @@ def test_attributes_place_who_has_no_ratings(shell, done, tmp_path):
 
 
 def test_tune(done, stars, tmp_path):
-    path = tmp_path / "m.km"
-    tuned = done("tune", stars, "--try", "n_events=2,3", "--try", "psi=soft", "--folds", 2, "-o", path).output
+    path, grid = tmp_path / "m.km", ("--try", "n_events=2", "--try", "user_reg=1,10", "--try", "psi=soft")
+    tuned = done("tune", stars, *grid, "--folds", 2, "-o", path).output
     found = km.load(path)
-    assert (found.learned_from_, found.psi) == ("draws", "soft")
-    assert found.n_events == int(re.search(r"│ +(\d) │ soft", tuned)[1])
-    done("tune", stars, "--try", "n_events=2", "--try", "user_reg=1,10", "--folds", 2, "-o", path)
-    assert km.load(path).learned_from_ == "ratings"
-    assert km.load(path).user_reg in (1.0, 10.0)
+    assert (found.learned_from_, found.psi, found.n_events) == ("ratings", "soft", 2)
+    assert found.user_reg == float(re.search(r"│ +2 │ +(\d+) │ soft", tuned)[1])
 
 
 def test_update(shell, done, copies, tmp_path):

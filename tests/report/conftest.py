@@ -1,9 +1,10 @@
 """A browser and pages to look at."""
 
+import numpy as np
 import pytest
 
 from helpers import browser as browsers
-from kolmogorov import BayesianKolmogorovModel, KolmogorovModel
+from kolmogorov import BayesianKolmogorovModel, KolmogorovModel, ListModel, Observations
 
 NOUNS = ("animal", "trait")
 
@@ -56,3 +57,18 @@ def drawn_page(zoo, drawn_model, tmp_path_factory):
     path = tmp_path_factory.mktemp("report") / "drawn.html"
     drawn_model.report(path, zoo, title="Zoo, drawn", nouns=NOUNS)
     return path.as_uri()
+
+
+@pytest.fixture(scope="session")
+def bought():
+    """Games, and more that go with them."""
+    rng = np.random.default_rng(0)
+    games = rng.random((250, 12)) < 0.25
+    users, items = np.nonzero(np.hstack([games, games & (rng.random(games.shape) < 0.6)]))
+    names = np.array([f"game {i}" for i in range(12)] + [f"<b>more</b> {i}" for i in range(12)])
+    return Observations.from_arrays(users, names[items], np.ones(users.size))
+
+
+@pytest.fixture(scope="session")
+def list_model(bought):
+    return ListModel(3, balance=0.3, random_state=0).fit(bought.split(0.2, by="user", random_state=0)[0])

