@@ -10,6 +10,7 @@ import os
 import sys
 from abc import abstractmethod
 from copy import copy
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -36,7 +37,6 @@ from kolmogorov.descent.files import write
 from kolmogorov.descent.fitted import Fitted, Trained
 from kolmogorov.draws.posterior import Posterior
 from kolmogorov.errors import DataError, KolmogorovWarning, UnknownIdWarning
-from kolmogorov.gpu.lists import lists_at_once
 from kolmogorov.models.ids import (
     Unknown,
     counted,
@@ -206,13 +206,11 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
         fitted, test = self.fitted_, observations.rescaled(self.scale_)
         if ranking:
 
-            def elsewhere(rows: Rows) -> Rows | None:
-                seen = fitted.training.rows
-                found = lists_at_once(self.execution, fitted, rows, rows, seen, fitted.item_counts, int(k), 0)
-                return None if found is None else found[0]
+            def lists(rows: Rows) -> Rows:
+                return self._at_rows([], rows).lists(fitted, self.execution, fitted.item_counts, int(k), 0)[0]
 
-            options = (int(k), fitted.likes if likes is None else float(likes), unknown)
-            return ranking_scores(fitted.training, fitted.of_users, test, *options, elsewhere=elsewhere)
+            least = fitted.likes if likes is None else float(likes)
+            return ranking_scores(fitted.training, lists, test, least, unknown)
         scores = Scores(test.scale.span, test.is_binary, None if fitted.has_scores else fitted.points)
         for part, users, items in rows_in_blocks(fitted, test, unknown):
             values, weights = test.values[part], None if test.weights is None else test.weights[part]
@@ -282,8 +280,9 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
             named = np.ndim(users) > 0
             askers = self._known(list(users) if named else [users], unknown)
         lower = LOWER if asked["rank"] == "lower" or (asked["rank"] == "auto" and self._has_draws) else None
-        options = (int(n), asked["min_count"], lower, self.execution)
-        columns = askers.columns(self.fitted_, *options, exclude_seen=asked["exclude_seen"])
+        if not asked["exclude_seen"]:
+            askers = replace(askers, rows=np.full_like(askers.rows, askers.seen.indptr.size - 1))
+        columns = askers.columns(self.fitted_, self.execution, int(n), asked["min_count"], lower)
         listed = set(columns["user"].tolist())
         if empty := [asker for asker in askers.ids if asker not in listed]:
             whom = counted("user", empty) if named or guest is None else "the guest"
@@ -295,8 +294,11 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
         """Return users by their ids; one that is unknown stands for the population."""
         fitted = self.fitted_
         rows = rows_of(fitted.users, fitted.user_known, ids, "user", unknown)
-        texts = [str(id_text(each)) for each in ids]
-        return Askers(texts, rows, fitted.training.rows, lambda part, lower: fitted.of_users(rows[part], lower), rows)
+        return self._at_rows([str(id_text(each)) for each in ids], rows)
+
+    def _at_rows(self, ids: list[str], rows: Rows) -> Askers:
+        fitted = self.fitted_
+        return Askers(ids, rows, fitted.training.rows, lambda part, lower: fitted.of_users(rows[part], lower), rows)
 
     def _guests(self, observations: Observations) -> Askers:
         """Return guests and what they rated."""

@@ -85,9 +85,6 @@ class KolmogorovImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator): 
     Attributes
     ----------
     model_ : BayesianKolmogorovModel
-    n_features_in_ : int
-    feature_names_in_ : array of str
-        Where `fit` was given names.
 
     Examples
     --------

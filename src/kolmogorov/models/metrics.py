@@ -206,10 +206,8 @@ def guess_scores(train: Observations, observations: Observations) -> dict[str, d
     --------
     >>> import kolmogorov as km
     >>> train, test = km.datasets.load("zoo").split(random_state=0)
-    >>> model = km.KolmogorovModel(6, learn_from="ratings", user_reg=0.3, random_state=0).fit(train)
-    >>> guesses = guess_scores(train, test)
-    >>> list(guesses), model.evaluate(test)["rmse"] < guesses["user and item biases"]["rmse"]
-    (['overall mean', 'item means', 'user and item biases'], True)
+    >>> {name: round(scores["rmse"], 2) for name, scores in guess_scores(train, test).items()}
+    {'overall mean': 0.49, 'item means': 0.44, 'user and item biases': 0.45}
     """
     test = observations.rescaled(train.scale)
     users, items = train.users.translate(test.users), train.items.translate(test.items)
@@ -228,9 +226,11 @@ def popularity_scores(train: Observations, test: Observations, k: int) -> dict[s
     """Return the scores of lists that hold what most were observed with; the same for everybody."""
     counts = item_counts(train)
     popular = counts / max(int(counts.max()), 1)
-    return ranking_scores(
-        train, lambda rows: np.tile(popular, (rows.size, 1)), test.rescaled(train.scale), k, least_like(train)
-    )
+
+    def lists(rows: Rows) -> Rows:
+        return best_lists(lambda part, _: np.tile(popular, (rows[part].size, 1)), rows, train.rows, counts, k, 0)[0]
+
+    return ranking_scores(train, lists, test.rescaled(train.scale), least_like(train))
 
 
 # --- lists ------------------------------------------------------------------------------------------------------------
@@ -272,19 +272,12 @@ def held_out(fitted: Trained, observations: Observations) -> Observations:
 
 def ranking_scores(
     training: Observations,
-    of_users: Callable[[Rows], Floats],
+    lists_of: Callable[[Rows], Rows],
     test: Observations,
-    k: int,
     likes: float,
     unknown: Unknown = "ignore",
-    *,
-    elsewhere: Callable[[Rows], Rows | None] | None = None,
 ) -> dict[str, float]:
-    """Rank all items for every user of `test`, leave out those of the training, and look where the liked ones are.
-
-    Items are ranked by what `of_users` returns for some rows of the training: a score for each of its items.
-    `elsewhere` may make the lists of all of them at once, or return None.
-    """
+    """Look where the items that users of `test` like are in their lists, which are made for rows of the training."""
     liked = test.subset(reaching(test.values, likes))
     strangers = Strangers(unknown)
     present = liked.rows.counts > 0
@@ -295,10 +288,7 @@ def ranking_scores(
     anything = np.ones(training.n_items, dtype=bool)
     items = strangers.rows_by_id(training.items, anything, liked.items, liked.seen_items, "item")
     strangers.tell()
-    rows, counts = users[present], item_counts(training)
-    lists = None if elsewhere is None else elsewhere(rows)
-    if lists is None:
-        lists = best_lists(lambda part, _: of_users(rows[part]), rows, training.rows, counts, k, 0)[0]
+    lists, counts = lists_of(users[present]), item_counts(training)
     owner = np.cumsum(present)[liked.user_rows()] - 1
     scores = list_scores(lists, owner, items[liked.item_rows()])
     shown = lists[lists >= 0]

@@ -57,8 +57,14 @@ class Askers:
     #: Their rows in the model, where it knows them.
     known: Rows | None = None
 
+    def lists(self, fitted: Trained, execution: Any, counts: Rows, n: int, *how: Any) -> Lists:
+        """Return what `best_lists` does, from a GPU where that is asked for."""
+        asked = (self.rows, self.seen, counts, n, *how)
+        found = None if self.known is None else lists_at_once(execution, fitted, self.known, *asked)
+        return best_lists(self.said, *asked) if found is None else found
+
     def columns(
-        self, fitted: Trained, n: int, min_count: int | None, lower: float | None, execution: Any, *, exclude_seen: bool
+        self, fitted: Trained, execution: Any, n: int, min_count: int | None, lower: float | None
     ) -> dict[str, NDArray[Any]]:
         """Return everybody's n best items as columns: whose list, the item, its probability and so on.
 
@@ -69,10 +75,7 @@ class Askers:
         if min_count is None and placed.any():
             # Items that attributes place count as having enough to be listed.
             counts = np.where(placed, least, counts)
-        rows = self.rows if exclude_seen else np.full_like(self.rows, self.seen.indptr.size - 1)
-        asked = (rows, self.seen, counts, n, least, lower)
-        found = None if self.known is None else lists_at_once(execution, fitted, self.known, *asked)
-        chosen, probability, bound = best_lists(self.said, *asked) if found is None else found
+        chosen, probability, bound = self.lists(fitted, execution, counts, n, least, lower)
         there = chosen >= 0
         columns = {"user": np.array(self.ids, dtype=object)[np.nonzero(there)[0]]}
         columns |= as_columns(fitted, chosen[there], probability[there])

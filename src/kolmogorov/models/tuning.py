@@ -79,8 +79,7 @@ class Tuning:
         return to_frame(self.columns(), backend)
 
     def __repr__(self) -> str:
-        best = ", ".join(f"{name}={value!r}" for name, value in self.best.items())
-        return f"<tuning of {len(self.settings):,} settings; best: {best} ({self.measure} {self.score:.4f})>"
+        return f"<tuning of {len(self.settings):,} settings; best: {self.best} ({self.measure} {self.score:.4f})>"
 
     def _repr_html_(self) -> str:
         return card(f"{len(self.settings):,} settings, best first", table(self.columns()))
