@@ -1,3 +1,4 @@
+import io
 import signal
 import subprocess
 import sys
@@ -269,7 +270,27 @@ def test_a_frame_gives_its_names(zoo):
     assert model.users_.ids.tolist() == ["0", "1"]
 
 
-# --- answers of callbacks -------------------------------------------------------------------------------------------
+# --- what a fit says, and what callbacks answer -----------------------------------------------------------------------
+
+
+def test_people_see_a_line_that_moves_and_verbose_is_a_line_for_each_chain(zoo, monkeypatch):
+    screen = io.StringIO()
+    screen.isatty = lambda: True
+    monkeypatch.setattr(sys, "stderr", screen)
+    model = BayesianKolmogorovModel(2, n_chains=2, burn_in=2, n_samples=2, random_state=0).fit(zoo)
+    moving, said = screen.getvalue().rsplit("\r", 1)
+    assert moving.startswith("\rchain 1/2  sweep 1/10")
+    assert not moving.rsplit("\r", 1)[1].strip()
+    assert said.startswith("kolmogorov: 2 events")
+    for watched, options in ((False, {}), (True, {"callback": lambda draw: None})):
+        screen = io.StringIO()
+        screen.isatty = lambda watched=watched: watched
+        monkeypatch.setattr(sys, "stderr", screen)
+        model.set_params(**options).fit(zoo)
+        assert "\r" not in screen.getvalue()
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    model.set_params(verbose=1, callback=None).fit(zoo)
+    assert sys.stderr.getvalue().splitlines() == ["chain 1/2  sweep 10/10", "chain 2/2  sweep 10/10"]
 
 
 @pytest.mark.parametrize("answer", [True, np.True_])

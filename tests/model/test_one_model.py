@@ -1,6 +1,6 @@
 """One model: what is read is what predicts, in whatever way it is asked and however it was learned."""
 
-from functools import cache, partial
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -70,8 +70,7 @@ def by_pairs(model, tmp_path):
 
 
 def by_single_pairs(model, tmp_path):
-    probability = partial(model.predict, output="probability")
-    return [probability(user, item) for user, item in zip(*(side.tolist() for side in pairs_of(model)), strict=True)]
+    return [model.predict(*pair, output="probability") for pair in zip(*pairs_of(model), strict=True)]
 
 
 def by_frame(model, tmp_path):
@@ -82,17 +81,14 @@ def by_frame(model, tmp_path):
 def by_observations(model, tmp_path):
     users, items = pairs_of(model)
     asked = km.Observations.from_arrays(users, items, np.arange(len(users)) % 2)
-    found = dict(zip(zip(*entries(asked), strict=True), model.predict(asked, output="probability"), strict=True))
-    return [found[pair] for pair in zip(users.tolist(), items.tolist(), strict=True)]
-
-
-def entries(table):
-    return table.users.ids[table.user_rows()].tolist(), table.items.ids[table.item_rows()].tolist()
+    entries = asked.users.ids[asked.user_rows()], asked.items.ids[asked.item_rows()]
+    found = dict(zip(zip(*entries, strict=True), model.predict(asked, output="probability"), strict=True))
+    return [found[pair] for pair in zip(users, items, strict=True)]
 
 
 def by_explanations(model, tmp_path):
     found = []
-    for user, item in zip(*(side.tolist() for side in pairs_of(model)), strict=True):
+    for user, item in zip(*pairs_of(model), strict=True):
         why = model.explain(user, item, unknown="ignore")
         found.append(why.base + sum(part.amount for part in why.events) + why.rest)
         assert why.base + why.contributions.sum() + why.rest == pytest.approx(why.probability, abs=1e-12)

@@ -16,6 +16,7 @@ from kolmogorov._support.typing import Floats
 from kolmogorov._support.validation import AUTO, BOOLEAN, CALLBACK, NONE, Requirement, instance, integer, real
 from kolmogorov.cluster.dask import Dask
 from kolmogorov.data import Observations
+from kolmogorov.data.observations import dense_of
 from kolmogorov.data.scale import LARGEST_WEIGHT
 from kolmogorov.data.view import View
 from kolmogorov.descent import placing
@@ -112,12 +113,8 @@ class EventModel(TransformerMixin, Recommender):  # type: ignore[misc]
     def inverse_transform(self, theta: Any) -> Floats:
         """Return ratings of all items for given thetas, in the units of the data: an array of shape (n, n_items)."""
         check_is_fitted(self)
-        try:
-            rows = np.asarray(theta, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise DataError(f"theta must be an array of numbers, got {type(theta).__name__}.") from None
-        read = self._one_model
-        if rows.ndim != 2 or rows.shape[1] != read.n_events or not np.isfinite(rows).all():
+        rows, read = dense_of(theta), self._one_model
+        if rows.shape[1] != read.n_events or not np.isfinite(rows).all():
             raise DataError(f"theta must have finite numbers and shape (n, {read.n_events}), got {rows.shape}.")
         with one_blas_thread():
             found: Floats = self.scale_.rating(read.of_thetas(rows))

@@ -82,16 +82,8 @@ _DESCENT: dict[str, Any] = {
 _SWEPT = 0.01
 #: Ridges on theta and psi of a descent over ratings whose user gave none, and its sweeps; by judgement.
 _USER_RIDGE, _ITEM_RIDGE, _SWEEPS = 10.0, 0.0, 100
-#: What only a descent over ratings has, and what it is where nobody sets it.
-_OF_RATINGS = {
-    "user_reg": "auto",
-    "item_reg": "auto",
-    "prior": "mean",
-    "n_init": 1,
-    "keep_better": True,
-    "stability": False,
-    "checkpoint": None,
-}
+#: What only a descent over ratings has.
+_OF_RATINGS = ("user_reg", "item_reg", "prior", "n_init", "keep_better", "stability", "checkpoint")
 _RULES: dict[str, Requirement] = COMMON_RULES | {
     "psi": one_of(("binary", "soft")),
     "learn_from": one_of(("draws", "ratings")),
@@ -323,11 +315,11 @@ class KolmogorovModel(EventModel):
             items = quick_solver(family, n_events) if quick else usual(family, n_events)
         users = usual("simplex", n_events) if is_auto(self.user_solver) else self.user_solver
         user_solver, item_solver = resolve("simplex", users), resolve(family, items)
-        user_solver.check_size(n_events)
-        item_solver.check_size(n_events)
-        unobserved: Any = self.unobserved if is_auto(self.unobserved) else float(self.unobserved)
+        for solver in (user_solver, item_solver):
+            solver.check_size(n_events)
         user_reg = _USER_RIDGE if is_auto(self.user_reg) else float(self.user_reg)
         item_reg = _ITEM_RIDGE if is_auto(self.item_reg) else float(self.item_reg)
+        unobserved: Any = self.unobserved if is_auto(self.unobserved) else float(self.unobserved)
         ridges = (user_reg, item_reg, self.prior, unobserved, self._item_prior)
         return Problem(user_solver, item_solver, *ridges, bool(self.keep_better))
 
@@ -347,7 +339,8 @@ class KolmogorovModel(EventModel):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        beside = [name for name, usual in _OF_RATINGS.items() if getattr(self, name) != usual]
+        usual_ones = KolmogorovModel().get_params(deep=False)
+        beside = [name for name in _OF_RATINGS if getattr(self, name) != usual_ones[name]]
         if self.learn_from == "draws" and beside:
             names = " and ".join(map(repr, beside))
             raise ParameterError(

@@ -22,14 +22,9 @@ _CLASSES: dict[str, Any] = {cls.__name__: cls for cls in (KolmogorovModel, Bayes
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """Read a model written by its `save`.
+    """Read a model written by its `save`: a KolmogorovModel, a BayesianKolmogorovModel or a ListModel.
 
     A truncated, altered or foreign file raises `FileFormatError`. Nothing in a file is ever executed.
-
-    Returns
-    -------
-    KolmogorovModel, BayesianKolmogorovModel or ListModel
-        Whichever was saved.
 
     Examples
     --------
@@ -50,17 +45,13 @@ def load(path: str | os.PathLike[str]) -> Any:
         model._check_parameters()
         fitted = cls._learned.restored(meta, arrays)
         fitted.validate()
-        _check_belonging(model, fitted)
+        # What stands both in the parameters and in the arrays: later code believes either.
+        n_events = getattr(fitted, "events", fitted).n_events
+        if model.n_events not in ("auto", n_events):
+            raise InvariantError(f"n_events is {model.n_events}, but theta has {n_events} events")
+        if isinstance(model, KolmogorovModel) and (fitted.psi.dtype == bool) != (model.psi == "binary"):
+            raise InvariantError("the parameter psi and what psi holds do not belong together")
         return model._adopt(fitted)
-
-
-def _check_belonging(model: Any, fitted: Any) -> None:
-    """Compare what stands both in the parameters and in the arrays; later code believes either."""
-    n_events = getattr(fitted, "events", fitted).n_events
-    if model.n_events not in ("auto", n_events):
-        raise InvariantError(f"n_events is {model.n_events}, but theta has {n_events} events")
-    if isinstance(model, KolmogorovModel) and (fitted.psi.dtype == bool) != (model.psi == "binary"):
-        raise InvariantError("the parameter psi and what psi holds do not belong together")
 
 
 def _solver(value: Any) -> Any:
