@@ -51,7 +51,7 @@ def test_a_fit_ends_with_one_short_line_and_no_warning(halves, caplog):
             warnings.simplefilter("error")
             model.fit(halves[0])
         said = [record.getMessage() for record in caplog.records if "compiling" not in record.getMessage()]
-        assert said == [f"6 events, {convergence_of(model.posterior_).line}"]
+        assert said == [f"6 events, {convergence_of(model.posterior_)}"]
         # Of one chain, or of few draws, nothing is said of how they agree.
         assert (", which " in said[0]) == (n_chains > 1 and n_samples >= 4)
 

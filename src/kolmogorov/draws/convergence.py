@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,14 +25,13 @@ _LEAST_DRAWS = 4
 class Convergence:
     """How far chains agree.
 
-    `rhat` are split R-hats of the predictions for some users and items, `priors` the means of each chain, by name, and
-    `disagreeing` the names of those on which chains disagree.
+    `rhat` are split R-hats of the predictions for some users and items, `disagreeing` the names of priors on which
+    chains disagree.
     """
 
     n_chains: int
     n_samples: int
     rhat: Floats
-    priors: Mapping[str, Floats]
     disagreeing: tuple[str, ...]
 
     @property
@@ -40,51 +39,30 @@ class Convergence:
         """Whether nothing that was looked at says otherwise."""
         return bool((self.rhat <= LIMIT).all()) and not self.disagreeing
 
-    @property
-    def line(self) -> str:
-        """What a fit ends with: one short line."""
-        if not self.rhat.size or self.n_chains == 1:
-            return self._chains
-        agree = "agree" if self.settled else "found different solutions; averages are usable, rules may not be"
-        return f"{self._chains}, which {agree}"
-
-    @property
-    def _chains(self) -> str:
-        return f"{self.n_chains} chain{'s' if self.n_chains > 1 else ''} of {self.n_samples} draws"
-
     def __str__(self) -> str:
-        if not self.rhat.size:
-            return f"{self._chains}: fewer than {_LEAST_DRAWS} draws of a chain say nothing about convergence"
-        n, largest, above = self.rhat.size, self.rhat.max(), float((self.rhat > LIMIT).mean())
-        if self.settled:
-            return f"{self._chains} agree: R-hat of {n} predictions is at most {largest:.2f}"
-        share = f"R-hat is above {LIMIT} for {above:.0%} of {n} predictions looked at (largest {largest:.2f})"
-        parts = [share] if above else []
-        for name in self.disagreeing:
-            parts.append(f"their {name} is " + ", ".join(f"{value:.3g}" for value in self.priors[name]))
-        return (
-            f"{self._chains} do not agree: {'; '.join(parts)}. Chains found different solutions; averages are usable, "
-            "rules may not be. More chains improve the average; a longer burn_in or fewer events bring chains together"
-        )
+        """What a fit ends with: one short line."""
+        said = f"{self.n_chains} chain{'s' if self.n_chains > 1 else ''} of {self.n_samples} draws"
+        if not self.rhat.size or self.n_chains == 1:
+            return said
+        agree = "agree" if self.settled else "found different solutions; averages are usable, rules may not be"
+        return f"{said}, which {agree}"
 
 
 def convergence_of(posterior: Posterior) -> Convergence:
     """Compare the chains of a posterior at random pairs of users and items that were observed."""
     n_chains, n_samples = posterior.n_chains, posterior.n_draws // posterior.n_chains
-    by_chain = {name: values.reshape(n_chains, n_samples) for name, values in posterior.priors.items()}
-    means = {name: values.mean(axis=1) for name, values in by_chain.items()}
     if n_samples < _LEAST_DRAWS:
-        return Convergence(n_chains, n_samples, np.empty(0), means, ())
+        return Convergence(n_chains, n_samples, np.empty(0), ())
     rng = np.random.default_rng(0)
     users = rng.choice(np.flatnonzero(posterior.user_seen), _PAIRS)
     items = rng.choice(np.flatnonzero(posterior.item_seen), _PAIRS)
     draws = np.einsum("knd,knd->kn", posterior.theta[:, users].astype(np.float64), posterior.psi[:, items])
-    disagreeing = tuple(
-        name
-        for name, values in by_chain.items()
-        if float(split_rhat(np.log(values))) > LIMIT and means[name].max() > _FACTOR * means[name].min()
-    )
-    return Convergence(n_chains, n_samples, split_rhat(draws.reshape(n_chains, n_samples, -1)), means, disagreeing)
+    disagreeing = []
+    for name, values in posterior.priors.items():
+        logs = np.log(values.reshape(n_chains, n_samples))
+        if float(split_rhat(logs)) > LIMIT and np.ptp(logs.mean(axis=1)) > math.log(_FACTOR):
+            disagreeing.append(name)
+    return Convergence(n_chains, n_samples, split_rhat(draws.reshape(n_chains, n_samples, -1)), tuple(disagreeing))
 
 
 def split_rhat(draws: Floats) -> Floats:

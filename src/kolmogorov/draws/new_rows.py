@@ -29,6 +29,7 @@ from kolmogorov.draws.priors import shrunk_slopes, usual_precision
 
 #: Sweeps over a new user for each draw, and how many of the last are averaged. By judgement.
 _SWEEPS, _KEPT = 12, 8
+_ATTRIBUTES = {"users": "user_attributes", "items": "item_attributes"}
 
 
 def new_thetas(posterior: Posterior, view: View, n_jobs: int | None) -> Floats:
@@ -102,12 +103,11 @@ def _same_seeds(draw: int, sweeps: int, side: int) -> Seeds:
 def attributed(posterior: Posterior, known: TableAttributes) -> Posterior:
     """Return draws that know what attributes say, and in which rows without observations are placed by them."""
     rng = np.random.default_rng(0)
-    sides: tuple[tuple[Side, Attributes | None], ...] = (("users", known.users), ("items", known.items))
-    for name, told in sides:
+    # Answers are given to items that many answer, and these are liked more: an item weighs as many as it has.
+    of_users = ("users", known.users, posterior.theta, posterior.user_seen.astype(np.float64))
+    for name, told, factors, weights in (of_users, ("items", known.items, posterior.psi, posterior.item_counts)):
         if told is not None:
-            # Answers are given to items that many answer, and these are liked more: an item weighs as many as it has.
-            weights = posterior.user_seen.astype(np.float64) if name == "users" else posterior.item_counts
-            side = _learned(told, posterior.theta if name == "users" else posterior.psi, weights, rng)
+            side = _learned(told, factors, weights, rng)
             # Where only yes is recorded, no row is placed.
             unseen = np.flatnonzero(told.known & (weights == 0) & (posterior.unobserved == 0.0))
             posterior = _placed(posterior, name, side, unseen, told.values[unseen])
@@ -119,10 +119,7 @@ def introduced(posterior: Posterior, users: Newcomers | None, items: Newcomers |
 
     Ids that were observed stay where they are.
     """
-    fresh = [
-        Vocabulary(known.ids[:0]) if new is None else new.ids
-        for new, known in ((users, posterior.users), (items, posterior.items))
-    ]
+    fresh = [Vocabulary(posterior.users.ids[:0]) if new is None else new.ids for new in (users, items)]
     table, *before = with_ids(posterior.training, *fresh)
     here = [np.maximum(rows, 0) for rows in before]
     noise = posterior.noise[:, here[0]]
@@ -136,14 +133,12 @@ def introduced(posterior: Posterior, users: Newcomers | None, items: Newcomers |
         user_attributes=_moved(posterior.user_attributes, before[0]),
         item_attributes=_moved(posterior.item_attributes, before[1]),
     )
-    if users is not None and found.user_attributes is not None:
-        rows = found.users.translate(users.ids)
-        chosen = ~found.user_seen[rows]
-        found = _placed(found, "users", found.user_attributes, rows[chosen], users.values[chosen])
-    if items is not None and found.item_attributes is not None:
-        rows = found.items.translate(items.ids)
-        chosen = ~found.item_seen[rows]
-        found = _placed(found, "items", found.item_attributes, rows[chosen], items.values[chosen])
+    for name, new, seen in (("users", users, found.user_seen), ("items", items, found.item_seen)):
+        side = getattr(found, _ATTRIBUTES[name])
+        if new is not None and side is not None:
+            rows = getattr(found, name).translate(new.ids)
+            unseen = ~seen[rows]
+            found = _placed(found, name, side, rows[unseen], new.values[unseen])
     return found.checked()
 
 
@@ -184,26 +179,27 @@ def _root(covariance: Floats) -> Floats:
     return found
 
 
-def _placed(posterior: Posterior, name: Side, side: Attributed, rows: Rows, values: Floats) -> Posterior:
+def _placed(posterior: Posterior, name: str, side: Attributed, rows: Rows, values: Floats) -> Posterior:
     """Place rows of a side by their attributes; one that was placed before is placed anew."""
     said = side.said(values).astype(np.float64)
     apart = said + side.apart[:, None]
+    changed: dict[str, Any]
     if name == "users":
         said, theta = _on_simplex(said), posterior.theta.copy()
         for k, drawn in enumerate(apart):
             theta[k, rows] = on_grid(_on_simplex(drawn))
-        posterior = replace(posterior, theta=theta)
+        changed = {"theta": theta}
     else:
         psi = posterior.psi.copy()
         psi[:, rows] = posterior.levels[nearest(apart, posterior.levels)]
-        posterior = replace(posterior, psi=psi)
+        changed = {"psi": psi}
     stays, every = ~np.isin(side.rows, rows), side.values.copy()
     every[rows] = values
     placed = np.concatenate([side.rows[stays], rows])
     centres = np.concatenate([side.centre[:, stays], said.astype(np.float32)], axis=1)
     order = np.argsort(placed)
-    side = replace(side, values=every, rows=placed[order], centre=centres[:, order])
-    return replace(posterior, user_attributes=side) if name == "users" else replace(posterior, item_attributes=side)
+    changed[_ATTRIBUTES[name]] = replace(side, values=every, rows=placed[order], centre=centres[:, order])
+    return replace(posterior, **changed)
 
 
 def _moved(side: Attributed | None, before: Rows) -> Attributed | None:

@@ -159,7 +159,7 @@ class BayesianKolmogorovModel(EventModel):
         )
         new = known.newcomers
         self._adopt(self._introduced(found, *new) if any(side is not None for side in new) else found)
-        notice(f"{found.n_events} events, {convergence_of(found).line}")
+        notice(f"{found.n_events} events, {convergence_of(found)}")
         return self
 
     @property

@@ -157,9 +157,8 @@ def _draws(model: Any) -> str:
     drawn, read = model.fitted_, model._one_model
     distance = read.history[-1].rmse * read.scale.span
     return (
-        f"Predictions are averages of {drawn.n_draws:,} draws from {drawn.n_chains} chains. What is read here is one "
-        f"model of {read.n_events} events that stands for them, {distance:.3g} away from them (root mean square). "
-        f"{convergence_of(drawn)}."
+        f"Predictions are averages of {convergence_of(drawn)}. What is read here is one "
+        f"model of {read.n_events} events that stands for them, {distance:.3g} away from them (root mean square)."
     )
 
 

@@ -1,7 +1,6 @@
-"""Chains: the same bits on any number of threads, ended early or interrupted, and whether they agree."""
+"""Chains: the same bits on any number of threads, ended early or interrupted; measures of whether they agree."""
 
 import itertools
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,7 +11,6 @@ from kolmogorov._support.threads import Threads
 from kolmogorov.data.datasets import planted
 from kolmogorov.draws import sampler
 from kolmogorov.draws.chain import Chain
-from kolmogorov.draws.convergence import convergence_of
 from kolmogorov.draws.start import FactorChain
 from kolmogorov.models.metrics import effective_size, split_rhat
 
@@ -30,11 +28,6 @@ def tables():
 @pytest.fixture(scope="module")
 def ratings(tables):
     return tables["gaussian"]
-
-
-@pytest.fixture(scope="module")
-def model(ratings):
-    return planned(4, **SMALL).fit(ratings)
 
 
 def same(a, b):
@@ -106,19 +99,6 @@ def test_draws_survive_an_interrupt_at_any_time_after_the_first(ratings, when):
     assert (found.n_chains, found.n_draws) == (2, 2 if when <= 12 else 4)
 
 
-# --- whether they agree -----------------------------------------------------------------------------------------------
-
-
-def test_diagnostics(ratings, model):
-    found = model.diagnostics(ratings, max_entries=50)
-    assert found["prediction"]["rhat"].shape == (50,)
-    assert found["user_noise"]["ess"].shape == (60,)
-    # The users' prior is fixed after burn-in: nothing varies within a chain, and R-hat would have no end.
-    assert len(np.unique(model.posterior_.priors["concentration"])) == 2
-    assert set(found) == {"prediction", "noise", "noise_shape", "user_noise"}
-    assert all(np.isfinite(numbers).all() for each in found.values() for numbers in each.values())
-
-
 def test_convergence_measures(rng):
     independent = rng.normal(size=(4, 1000, 3))
     assert (split_rhat(independent) < 1.01).all()
@@ -129,20 +109,3 @@ def test_convergence_measures(rng):
     # An AR(1) process with coefficient a has n (1 - a) / (1 + a) effective draws.
     assert effective_size(sticky) == pytest.approx(16_000 * 0.1 / 1.9, rel=0.3)
     assert (split_rhat(independent + np.arange(4)[:, None, None]) > 1.3).all()
-
-
-def test_convergence_is_judged_by_predictions_and_by_priors(model):
-    posterior = model.posterior_
-    n, ones = posterior.n_draws, np.ones((posterior.n_draws, 1, 1), dtype=np.float32)
-    same = replace(posterior, theta=posterior.theta[:1] * ones, psi=posterior.psi[:1] * ones)
-    steady = convergence_of(replace(same, priors={"concentration": np.full(n, 20.0)}))
-    assert steady.settled
-    assert steady.line == "2 chains of 6 draws, which agree"
-    assert "agree: R-hat of 400 predictions is at most 1.00" in str(steady)
-    found = convergence_of(replace(same, priors={"concentration": np.repeat([20.0, 200.0], n // 2)}))
-    assert found.disagreeing == ("concentration",)
-    assert "their concentration is 20, 200" in str(found)
-    apart = np.repeat([1.0, 2.0], n // 2).astype(np.float32)[:, None, None]
-    differ = convergence_of(replace(same, psi=same.psi * apart, priors={}))
-    assert differ.line.endswith("which found different solutions; averages are usable, rules may not be")
-    assert "do not agree: R-hat is above 1.1 for" in str(differ)
