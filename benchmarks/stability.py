@@ -181,7 +181,7 @@ def choices() -> None:
     columns += [Column("theta", ".3f"), Column("worst", ".3f"), Column("distance", ".4f")]
     table = Table("stability-choices", "planted", "python benchmarks/stability.py choices", columns)
     planted = [_planted(seed) for seed in (100, 101, 102)]
-    draws = [[drawn(short_plan(one, -1), one, seed, Threads(-1))[0] for seed in (0, 1)] for one in planted]
+    draws = [[drawn(short_plan(one), one, seed, Threads(-1))[0] for seed in (0, 1)] for one in planted]
     usual = distillation.SWEEPS, distillation.FIRMED
     for setting in (usual, (5, 10), (50, 10), (200, 10), (15, 1), (15, 30)):
         distillation.SWEEPS, distillation.FIRMED = setting

@@ -72,7 +72,7 @@ def test_fit_places_whom_only_the_frames_have(planted, frames, draws):
     for users, items in (*NEW, (OLD_USERS, OLD_ITEMS)):
         assert np.isfinite(grid(at_once, users, items)).all()
         assert planted.error(grid(at_once, users, items), users, items) < 0.5
-    single = km.KolmogorovModel(4, random_state=0).fit(table, items=planted.items)
+    single = km.KolmogorovModel(4, psi="soft", random_state=0).fit(table, items=planted.items)
     assert np.isin(NAMES, single.items_.ids).all()
     assert planted.error(grid(single, OLD_USERS, NEW_ITEMS), OLD_USERS, NEW_ITEMS) < 0.5
 

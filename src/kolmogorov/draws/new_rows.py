@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from kolmogorov._support.seeds import row_seeds
 from kolmogorov._support.threads import Threads, one_blas_thread
 from kolmogorov._support.typing import Floats, Rows, Seeds
-from kolmogorov.data.attributes import Attributes, Newcomers, Side, TableAttributes
+from kolmogorov.data.attributes import Attributes, Newcomers, TableAttributes
 from kolmogorov.data.changes import with_ids
 from kolmogorov.data.view import View
 from kolmogorov.data.vocabulary import Vocabulary

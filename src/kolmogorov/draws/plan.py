@@ -23,22 +23,19 @@ SHORT_CHAINS, SHORT_LARGE, SHORT_BURN_IN, SHORT_SAMPLES = 4, 300_000, 50, 20
 #: start from what was learned before: thetas of a model lie near the edges of the simplex, and chains further inside.
 #: Chosen on two splits of MovieLens 100K; on others ten updates by time end 0.05% ± 0.09% above the error of a fit.
 WARM_BURN_IN, WARM_SAMPLES, WARM_BLUR = 10, 20, 0.2
-#: `benchmarks/planted.py`, tables of seed 100, and votes of the General Assembly before 2000: events for each factor,
-#: some being spent on the corners of the simplex. Averages over chains bear more of them where a table of ratings is
-#: filled by at least the last of these shares, and fewer of yes and no, where being sure and wrong costs most.
-PER_FACTOR, PER_FACTOR_DENSE, PER_FACTOR_YES, DENSE = 1.5, 2.0, 1.2, 0.4
-#: The same: with fewer events hardly any table is told better, with more a few thousandths of the error cost as much
-#: time again.
-FEWEST_EVENTS, MOST_EVENTS = 4, 48
+#: Events of a table with so many ratings, where their number is left open; it grows with the cube root of theirs, from
+#: the fewest to the most. `docs/accuracy.md` has what they cost and bring: too few cost more than too many.
+EVENTS, OF_RATINGS, FEWEST_EVENTS, MOST_EVENTS = 16, 30_000, 10, 48
+#: Twice as many, up to so many, where ratings that are not yes and no fill at least this share of a table.
+MOST_DENSE, DENSE = 32, 0.5
+#: Of chains that one model is learned from, which keeps those that other chains find again: this share of them, of a
+#: full table and of others, and the fewest. With more of them fewer are found again, of MovieLens 100K and of votes.
+SHORT_DENSE, SHORT_SPARSE, SHORT_FEWEST = 0.75, 0.5, 12
+#: The same where only yes is recorded and what is not observed tells events apart as well. By judgement.
+EVENTS_YES, OF_YES, MOST_YES = 20, 5_000, 32
 
-#: Numbers of factors that are tried; the first factor is the mean. By judgement, as all that follows.
-TRIED = (2, 3, 4, 6, 8, 12, 16, 24, 32)
-#: Ratings below which nothing can be held out, and above which trying factors would take longer than it is worth.
-LEAST_RATINGS, MOST_RATINGS = 200, 2_000_000
 #: Numbers that the draws a single model is learned from hold at most: a gigabyte. And the fewest draws of a chain.
 SHORT_ROOM, _FEWEST_SAMPLES = 1 << 28, 5
-#: Events for each rating that a row has on average, on the side that has more rows.
-_EVENTS_PER_RATING = 1.25
 #: Numbers of chains after which one looks whether they are enough: the same however many run side by side.
 LOOKS = (2, 4)
 
@@ -117,20 +114,26 @@ def settled_weight(wanted: float, table: Observations) -> float:
 
 
 def suited(table: Observations, *, only_yes: bool = False) -> Sizes:
-    """Choose by the number of ratings.
+    """Choose by the number of ratings, beside the numbers of users and items.
 
-    A row with five ratings tells few events apart, however many rows there are; where only yes is recorded, what is not
-    observed tells them apart as well. More ratings can tell more events apart, though slowly: twice as many at 30 times
-    the ratings. More chains are worth more than a longer burn-in (of MovieLens 100K one instead of four
-    costs 0.0045 stars, half the burn-in 0.0009), and many ratings leave time for fewer.
+    More chains are worth more than a longer burn-in (of MovieLens 100K one instead of four costs 0.0045 stars, half the
+    burn-in 0.0009), and many ratings leave time for fewer.
+
+    Examples
+    --------
+    >>> import kolmogorov as km
+    >>> suited(km.datasets.load("food")).n_events, suited(km.datasets.load("zoo")).n_events
+    (15, 10)
     """
     n = max(len(table), 1)
-    least, most, per = 4, 32, 20.0 if only_yes else 8.0
-    if not only_yes:
-        most = _between(_EVENTS_PER_RATING * n / max(table.n_users, table.n_items, 1), least, most)
-    n_events = min(_between(per * (n / 5000.0) ** 0.2, least, most), max(2, min(table.n_users, table.n_items)))
+    if only_yes:
+        n_events = _between(EVENTS_YES * (n / OF_YES) ** 0.2, 4, MOST_YES)
+    else:
+        wanted = EVENTS * (n / OF_RATINGS) ** (1 / 3)
+        wanted = max(wanted, min(2.0 * wanted, MOST_DENSE)) if _dense(table) else wanted
+        n_events = _between(wanted, FEWEST_EVENTS, MOST_EVENTS)
     return Sizes(
-        n_events=n_events,
+        n_events=min(n_events, max(2, min(table.n_users, table.n_items))),
         n_chains=4 if n >= 300_000 else 8,
         burn_in=100,
         n_samples=20,
@@ -140,17 +143,24 @@ def suited(table: Observations, *, only_yes: bool = False) -> Sizes:
     )
 
 
-def short(table: Observations, n_events: int) -> Sizes:
+def short(table: Observations, n_events: int | None = None) -> Sizes:
     """Return what is enough to complete a table from which one model is learned: few chains of some ninety sweeps.
 
     They complete it nearly as well as those of `suited`, and the one model keeps less than what they lose. Of very many
     rows fewer draws are kept, so that theta, psi and the noise of all stay within a gigabyte.
     """
+    usual = suited(table)
+    share = SHORT_DENSE if _dense(table) else SHORT_SPARSE
+    n_events = n_events or min(max(int(share * usual.n_events), SHORT_FEWEST), usual.n_events)
     held = n_events * (table.n_users + table.n_items) + table.n_users
     n_chains = SHORT_CHAINS if len(table) < SHORT_LARGE else SHORT_CHAINS // 2
     n_samples = _between(float(SHORT_ROOM // max(n_chains * held, 1)), _FEWEST_SAMPLES, SHORT_SAMPLES)
     lengths = {"n_chains": n_chains, "burn_in": SHORT_BURN_IN, "n_samples": n_samples, "thin": 2}
-    return replace(suited(table), n_events=n_events, **lengths)
+    return replace(usual, n_events=n_events, **lengths)
+
+
+def _dense(table: Observations) -> bool:
+    return len(table) >= DENSE * table.n_users * table.n_items and not table.is_binary
 
 
 def _between(value: float, low: int, high: int) -> int:

@@ -153,7 +153,7 @@ def _opened(
 def _submitted(place: Dask, source: ChainSource) -> list[Any]:
     """Make a task of each chain."""
     held = source.plan, place.hold(source.table), place.hold(source.features), source.seed
-    return [place.submit(sampled, *held, number) for number in range(source.plan.n_chains)]
+    return [place.submit(sampled, *held, k) for k in range(source.plan.n_chains)]
 
 
 def sampled(plan: Plan, table: Observations, features: Features, seed: int, number: int) -> list[Sample]:

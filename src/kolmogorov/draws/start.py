@@ -1,8 +1,7 @@
 """Where chains start: from factors, near mean answers, or from before.
 
-Factors are models without the simplex, which settle in a few sweeps. From them chains start; and the number of factors
-that predicts best what is held out of a table is about how many events it tells apart. Of ratings that are hidden
-behind yes and no they come as far from the line between them as answers are sure.
+Factors are models without the simplex, which settle in a few sweeps. Of ratings that are hidden behind yes and no they
+come as far from the line between them as answers are sure.
 
 Where a table has changed, a model lies in the middle of where chains of its table go, and the last draw of a chain
 where the mass of its posterior is: they need not find the way there. What neither holds of a chain's state, the priors,
@@ -11,7 +10,6 @@ is learned again from thetas and psis, and then in a few sweeps.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -19,32 +17,17 @@ from numpy.typing import NDArray
 
 from kolmogorov._support.jit import kernel
 from kolmogorov._support.seeds import generator, row_seeds
-from kolmogorov._support.threads import Threads, one_blas_thread
 from kolmogorov._support.typing import Floats
-from kolmogorov.data import Observations
 from kolmogorov.data.changes import Change
 from kolmogorov.data.view import View
-from kolmogorov.descent.fitted import NOISE, Fitted, entry_rows
+from kolmogorov.descent.fitted import NOISE, Fitted
 from kolmogorov.descent.problem import ITEM_SIDE, USER_SIDE
 from kolmogorov.draws.chain import HIDDEN, START, Chain, ChainState
 from kolmogorov.draws.gibbs import draw_hidden, normal
 from kolmogorov.draws.likelihood import entries
-from kolmogorov.draws.plan import (
-    DENSE,
-    FEWEST_EVENTS,
-    LEAST_RATINGS,
-    MOST_EVENTS,
-    MOST_RATINGS,
-    PER_FACTOR,
-    PER_FACTOR_DENSE,
-    PER_FACTOR_YES,
-    TRIED,
-    WARM_BLUR,
-    Plan,
-    nearest,
-)
+from kolmogorov.draws.plan import WARM_BLUR, nearest
 from kolmogorov.draws.posterior import Posterior
-from kolmogorov.draws.priors import PsiPrior, pattern_features
+from kolmogorov.draws.priors import PsiPrior
 from kolmogorov.solvers.rows import normal_equations, residual_squares
 
 #: How far an item's levels begin from its mean answer. By judgement: chains forget it.
@@ -67,18 +50,9 @@ _ROW_COST, _ANSWER_COST = 60, 64
 LINE, _LEAST_SQUARE = 0.5, 1e-6
 #: The least share of a diagonal entry that elimination leaves of it: less is rounding, and may be below 0.
 _LEAST_LEFT = 2.0**-52
-#: The share that is held out to find the number of events; ratings below which it is done several times, and how often.
-_HELD_OUT, _FEW, _TIMES = 0.1, 20_000, 4
-#: Chains of factors then, and how many of their last sweeps are averaged. By judgement.
-_CHAINS, _AVERAGED = 2, 15
 #: Sweeps of factors, from the start on. By judgement; of hidden ratings, for which items to which answers are sure take
 #: their time, on the yes/no tables of `benchmarks/planted.py`.
 _SWEEPS, _HIDDEN_SWEEPS = 30, 100
-#: In a row so many sizes must not be better than the best before the search turns round or ends; more factors are
-#: better only by this share of the squared error, or of the log loss of yes and no. By judgement.
-_PATIENCE, _WORTH, _WORTH_YES = 2, 0.003, 0.01
-#: The least probability of an answer whose log loss is taken. By judgement.
-_LEAST_CHANCE = 0.01
 
 
 def started(chain: Chain) -> ChainState:
@@ -356,80 +330,3 @@ def _state_of(
         psi_prior = psi_prior.learned(chain.levels[codes], items & chain.seen_items, chain.kind.psi_variance, rng)
     codes[~items] = nearest(psi_prior.centre[~items], chain.levels)
     return ChainState(theta, chain.levels[codes], noise, psi_prior, theta_prior, scale, shape)
-
-
-# --- how many events a table tells apart ------------------------------------------------------------------------------
-
-
-def told_apart(table: Observations, guess: int, n_features: int, n_jobs: int | None) -> int:
-    """Return the number of events that suits a table; `guess` is where the search begins.
-
-    Factors want about as many dimensions as events do, in a hundredth of the time. The same table has the same number,
-    whatever the seed of a fit and the number of threads.
-
-    Examples
-    --------
-    >>> import kolmogorov as km
-    >>> told_apart(km.datasets.load("food"), 8, 10, 1)
-    12
-    """
-    room = min(table.n_users, table.n_items)
-    if not LEAST_RATINGS <= len(table) <= MOST_RATINGS or room < TRIED[0]:
-        return guess
-    dense = len(table) >= DENSE * table.n_users * table.n_items
-    per_factor = PER_FACTOR_YES if table.is_binary else PER_FACTOR_DENSE if dense else PER_FACTOR
-    worth = _WORTH_YES if table.is_binary else _WORTH
-    sizes = [size for size in TRIED if size <= room]
-    with one_blas_thread(), Threads(n_jobs) as dealer:
-        splits = [table.split(_HELD_OUT, random_state=k) for k in range(_TIMES if len(table) < _FEW else 1)]
-        errors = [_error_of(*split, n_features, dealer) for split in splits]
-        first = max(k for k, size in enumerate(sizes) if size == sizes[0] or per_factor * size <= guess)
-        best = _lowest(lambda k: sum(error(sizes[k]) for error in errors), first, len(sizes), worth)
-    return min(max(round(per_factor * sizes[best]), FEWEST_EVENTS), MOST_EVENTS, room)
-
-
-def _lowest(error: Callable[[int], float], first: int, n: int, worth: float) -> int:
-    """Return which of `n` errors is lowest, looking upwards from `first`, and downwards if nothing is better there.
-
-    Upwards an error must be lower by the share `worth`.
-    """
-    best, least = first, error(first)
-    for way, less in ((range(first + 1, n), worth), (range(first - 1, -1, -1), 0.0)):
-        worse = 0
-        for k in way:
-            found = error(k)
-            best, least, worse = (k, found, 0) if found < (1.0 - less) * least else (best, least, worse + 1)
-            if worse == _PATIENCE:
-                break
-        if best != first:
-            break
-    return best
-
-
-def _error_of(train: Observations, held_out: Observations, n_features: int, dealer: Threads) -> Callable[[int], float]:
-    """Return what a number of factors of one part of a table has to the other: the error of the last sweeps' average.
-
-    It is the sum of squared errors, or the log loss of yes and no.
-    """
-    features, (users, items) = pattern_features(train, n_features), entry_rows(train, held_out)
-    known = (users >= 0) & (items >= 0)
-    users, items, values = users[known], items[known], held_out.values[known]
-
-    def error(size: int) -> float:
-        sizes = {"n_events": size, "n_chains": _CHAINS, "burn_in": 0, "n_samples": 0, "thin": 1, "n_features": 0}
-        plan = Plan(**sizes, likelihood="gaussian", levels=np.array([0.0, 1.0]))
-        chain = Chain(plan, train, features, 0, dealer)
-        total = np.zeros(values.size)
-        for k in range(_CHAINS):
-            running = FactorChain(chain, generator(k, size))
-            for index in range(_SWEEPS):
-                running.sweep(index)
-                if index >= _SWEEPS - _AVERAGED:
-                    total += np.einsum("nd,nd->n", running.factors.users[users], running.factors.items[items])
-        found = np.clip(total / (_CHAINS * _AVERAGED), 0.0, 1.0)
-        if train.is_binary:
-            right = np.where(values > 0.5, found, 1.0 - found)
-            return float(-np.log(np.clip(right, _LEAST_CHANCE, 1.0 - _LEAST_CHANCE)).sum())
-        return float(((found - values) ** 2).sum())
-
-    return error

@@ -33,7 +33,6 @@ from kolmogorov.draws.new_rows import introduced, new_thetas
 from kolmogorov.draws.plan import Plan, level_grid, likelihood_of, settled_weight, suited
 from kolmogorov.draws.posterior import Posterior
 from kolmogorov.draws.sampler import SamplingProgress, drawn, drawn_again
-from kolmogorov.draws.start import told_apart
 from kolmogorov.errors import DataError, ParameterError
 from kolmogorov.gpu.cuda import Cuda
 from kolmogorov.models.base import Output, check_asked, seed_for
@@ -66,8 +65,8 @@ class BayesianKolmogorovModel(EventModel):
     Parameters
     ----------
     n_events : int or "auto"
-        Of each draw. "auto" lets the table say: as many, from 4 to 48, as go with the number of factors that predict
-        cells held out of it best. Below 200 and above two million ratings it follows their number.
+        Of each draw. "auto" follows the number of ratings: 11 for 10,000, 24 for 100,000, 48 for a million and more. A
+        full table has twice as many, up to 32.
     likelihood : {"auto", "gaussian", "bernoulli"}
         Answers with normal noise, of a variance that depends on the user, or yes and no: a yes is a hidden rating that
         lies, with noise, above one half. "auto" takes "bernoulli" for 0/1 data and "gaussian" for others.
@@ -262,7 +261,7 @@ class BayesianKolmogorovModel(EventModel):
 
     def _moved(self, fitted: Posterior, change: Change) -> Posterior:
         table, other = change.after, "the new ratings. Fit a model to all ratings instead."
-        plan = self._plan(table, learned=False)
+        plan = self._plan(table)
         if plan.likelihood != fitted.likelihood:
             raise DataError(f"The draws are of likelihood '{fitted.likelihood}', which does not go with {other}")
         if fitted.unobserved and table.weights is not None and fitted.unobserved >= table.weights.min():
@@ -277,14 +276,12 @@ class BayesianKolmogorovModel(EventModel):
     def _introduced(self, fitted: Posterior, users: Newcomers | None, items: Newcomers | None) -> Posterior:
         return introduced(fitted, users, items)
 
-    def _plan(self, table: Observations, *, learned: bool = True) -> Plan:
-        """Return what `fit` samples of a table; a number of events that is left open is a guess unless `learned`."""
+    def _plan(self, table: Observations) -> Plan:
+        """Return what `fit` samples of a table."""
         likelihood, only_yes = self._likelihood(table), self.unobserved != 0.0
         given = {name: getattr(self, name) for name in ("n_events", "n_chains", "burn_in", "n_samples", "n_features")}
         given = {name: int(n) for name, n in given.items() if n != "auto"}
         sizes = replace(suited(table, only_yes=only_yes), **given)
-        if learned and self.n_events == "auto" and not only_yes:
-            sizes = replace(sizes, n_events=told_apart(table, sizes.n_events, sizes.n_features, self.n_jobs))
         settling = self.n_chains == "auto" and not only_yes
         return Plan(
             **vars(sizes),

@@ -276,7 +276,7 @@ class KolmogorovModel(EventModel):
             draws, cut = averaged_descents(table, self._weight(table), seed, self.n_jobs, self._on_sweep, True)
         else:
             known = TableAttributes.read(users, items, (table.users, table.items))
-            plan, newcomers = short_plan(table, self.n_jobs), known.newcomers
+            plan, newcomers = short_plan(table), known.newcomers
             draws, cut = drawn(plan, table, seed, execution, self._on_draw, known=known, keep_interrupted=True)
         if cut:
             warn("Interrupted while the table was completed; what was done so far is used.", ConvergenceWarning)

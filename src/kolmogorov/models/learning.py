@@ -17,8 +17,7 @@ from kolmogorov.descent.distillation import returning
 from kolmogorov.descent.engine import Engine, Search
 from kolmogorov.descent.fitted import LOST, Fitted, Pull
 from kolmogorov.descent.problem import Problem
-from kolmogorov.draws.plan import Plan, level_grid, likelihood_of, short, suited
-from kolmogorov.draws.start import told_apart
+from kolmogorov.draws.plan import Plan, level_grid, likelihood_of, short
 from kolmogorov.gpu.cuda import Cuda
 from kolmogorov.gpu.descent import GpuEngine
 from kolmogorov.solvers import RowSolver
@@ -66,10 +65,9 @@ def usual_events(n_ratings: int, n_users: int, n_items: int) -> int:
     return int(np.clip(wanted, 1, max(1, min(16, n_users, n_items))))
 
 
-def short_plan(table: Observations, n_jobs: int | None) -> Plan:
+def short_plan(table: Observations) -> Plan:
     """Return the plan of the few short chains that complete a table."""
-    likelihood, guess = likelihood_of(table), suited(table)
-    sizes = short(table, told_apart(table, guess.n_events, guess.n_features, n_jobs))
+    likelihood, sizes = likelihood_of(table), short(table)
     return Plan(**vars(sizes), likelihood=likelihood, levels=level_grid(table, likelihood, sizes.n_events))
 
 

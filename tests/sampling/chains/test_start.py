@@ -1,5 +1,6 @@
 """Where chains start: the grid they draw on, how many events a table tells apart, factors, and the room of draws."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -10,16 +11,16 @@ from hypothesis import strategies as st
 import naive
 from helpers.planned import chain_of
 from helpers.strategies import tables
-from kolmogorov import BayesianKolmogorovModel, KolmogorovModel, Observations
+from kolmogorov import BayesianKolmogorovModel, Observations
 from kolmogorov._support.seeds import row_seeds
 from kolmogorov._support.threads import Threads
 from kolmogorov.data.datasets import planted
 from kolmogorov.descent.fitted import NOISE
 from kolmogorov.draws.likelihood import Gaussian, HiddenRatings
-from kolmogorov.draws.plan import level_grid, rating_levels, short
+from kolmogorov.draws.plan import Plan, level_grid, rating_levels, short, suited
 from kolmogorov.draws.priors import PsiPrior
 from kolmogorov.draws.sampler import averaging_left, drawn
-from kolmogorov.draws.start import FactorChain, Factors, draw_normals, told_apart
+from kolmogorov.draws.start import FactorChain, Factors, draw_normals
 
 
 def low_rank(seed, n_users=120, n_items=60, noise=0.02):
@@ -99,27 +100,17 @@ def test_grids_are_finer_with_more_answers_and_wider_with_more_events():
 
 @pytest.mark.parametrize("n_events", [3, 20])
 def test_draws_of_short_chains_hold_no_more_than_they_may(monkeypatch, n_events):
-    """However many events are found to be told apart: theta, psi and noise are counted as they are held."""
     table, _ = low_rank(0)
     room = 6 * 4 * (n_events * (table.n_users + table.n_items) + table.n_users) + 5
     monkeypatch.setattr("kolmogorov.draws.plan.SHORT_ROOM", room)
-    monkeypatch.setattr("kolmogorov.draws.plan.SHORT_BURN_IN", 2)
-    monkeypatch.setattr("kolmogorov.models.learning.told_apart", lambda *given: n_events)
-    held = []
-
-    def kept(*given, **options):
-        held.append(drawn(*given, **options)[0])
-        return held[0], False
-
-    monkeypatch.setattr("kolmogorov.models.kolmogorov.drawn", kept)
-    KolmogorovModel(2, max_iter=2, random_state=0).fit(table)
-    (posterior,) = held
+    sizes = replace(short(table, n_events), burn_in=2)
+    posterior, _ = drawn(
+        Plan(**vars(sizes), likelihood="gaussian", levels=rating_levels(table, n_events)), table, 0, Threads(1)
+    )
     assert (posterior.n_events, posterior.n_draws) == (n_events, 24)
     assert room - 8 < (posterior.theta.nbytes + posterior.psi.nbytes + posterior.noise.nbytes) / 4 <= room
     # Predictions are made of these, and of no copies.
     posterior.at_rows(np.array([0, table.n_users]), np.array([table.n_items, 0]))
-    assert posterior.factors.theta is posterior.theta
-    assert posterior.factors.psi is posterior.psi
     arrays = {id(found): found.nbytes for found in vars(posterior).values() if isinstance(found, np.ndarray)}
     assert sum(arrays.values()) <= 1.2 * 4 * room
     monkeypatch.setattr("kolmogorov.draws.plan.SHORT_ROOM", 1)
@@ -137,17 +128,15 @@ def blocs(seed=0, n_users=80, n_items=40, share=0.8):
     return Observations.from_arrays(users, items, line[bloc[users], items].astype(float))
 
 
-def hidden_factors(table, dealer, seed=7, n_events=3):
-    levels = level_grid(table, "bernoulli", n_events)
-    options = {"likelihood": "bernoulli", "n_events": n_events, "levels": levels}
-    return FactorChain(chain_of(table, seed=seed, dealer=dealer, **options), np.random.default_rng(seed))
+def hidden_factors(table, seed=7, n_events=3):
+    options = {"likelihood": "bernoulli", "n_events": n_events, "levels": level_grid(table, "bernoulli", n_events)}
+    return FactorChain(chain_of(table, seed=seed, **options), np.random.default_rng(seed))
 
 
 def test_a_stretch_has_the_density_of_ratings_and_items_stretched_together():
     table = blocs()
-    with Threads(1) as dealer:
-        chain = hidden_factors(table, dealer)
-        chain.settled()
+    chain = hidden_factors(table)
+    chain.settled()
     view, logs, now, ratings = table.columns, np.linspace(-2.0, 2.0, 2001), chain.factors, chain.columns.values
     owners = view.owners(0, table.n_items)
     left = ratings - np.einsum("nd,nd->n", now.users[view.indices], now.items[owners])
@@ -165,8 +154,7 @@ def test_a_stretch_has_the_density_of_ratings_and_items_stretched_together():
 
 def test_sure_answers_are_far_from_the_line_at_once():
     table = blocs(2)
-    with Threads(1) as dealer:
-        factors = hidden_factors(table, dealer).settled()
+    factors = hidden_factors(table).settled()
     said = np.einsum("nd,nd->n", factors.users[table.user_rows()], factors.items[table.item_rows()])
     surety = np.where(table.values > 0.5, said - 0.5, 0.5 - said) / np.sqrt(NOISE)
     assert (surety > 0).mean() > 0.99
@@ -176,46 +164,39 @@ def test_sure_answers_are_far_from_the_line_at_once():
 def test_items_without_answers_and_answers_that_were_given_often():
     users, items, answers = [0, 0, 1, 1, 2], [0, 1, 0, 1, 0], [1.0, 0.0, 1.0, 0.0, 1.0]
     table = Observations.from_arrays(users, items, answers, weights=[1.0, 500.0, 2.0, 1.0, 40.0])
-    with Threads(1) as dealer:
-        factors = hidden_factors(table, dealer, n_events=2).settled()
+    factors = hidden_factors(table, n_events=2).settled()
     assert np.isfinite(factors.users).all()
     assert np.isfinite(factors.items).all()
     assert factors.noise == NOISE
 
 
-# --- how many events --------------------------------------------------------------------------------------------------
+# --- how many events, and chains --------------------------------------------------------------------------------------
 
 
-def of_rank(rank, n_users=150, n_items=60, noise=0.02, seed=0):
-    rng = np.random.default_rng(seed)
-    values = 0.5 + 0.12 * rng.standard_normal((n_users, rank)) @ rng.standard_normal((rank, n_items)) / np.sqrt(rank)
-    values += noise * rng.standard_normal(values.shape)
-    values[rng.random(values.shape) < 0.3] = np.nan
-    return Observations.from_dense(np.clip(values, 0.0, 1.0), maximum=1)
-
-
-def test_tables_of_more_dimensions_have_more_events():
-    found = [told_apart(of_rank(rank), 8, 0, 1) for rank in (1, 3, 7)]
-    assert found == sorted(found)
-    assert found[0] < 6 < found[-1]
-
-
-def test_threads_do_not_matter_and_neither_does_the_guess():
-    table = of_rank(3)
-    assert len({told_apart(table, guess, 0, n_jobs) for guess, n_jobs in ((2, 1), (8, 2), (16, 1))}) == 1
+def test_more_ratings_have_more_events_but_never_more_than_rows():
+    rng, found = np.random.default_rng(0), []
+    for n_users, n_items in ((9, 5), (20, 20), (100, 100)):
+        table = Observations.from_dense(rng.random((n_users, n_items)), maximum=1)
+        found.append(suited(table).n_events)
+        assert found[-1] == BayesianKolmogorovModel()._plan(table).n_events <= min(n_users, n_items)
+        # One model keeps fewer.
+        assert min(found[-1], 12) <= short(table).n_events <= found[-1]
+    assert found == sorted(set(found))
+    sparse = table.subset(rng.random(len(table)) < 0.3)
+    assert 10 <= suited(sparse).n_events < found[-1]
 
 
 @pytest.mark.parametrize("hidden", [False, True])
-def test_what_averaging_would_still_bring(hidden):
+def test_what_averaging_would_still_bring(rng, hidden):
     table = planted(n_users=40, n_items=20, n_events=3, n_observations=400, noise=0.1, random_state=0).observations
-    model = BayesianKolmogorovModel(3, n_chains=4, burn_in=10, n_samples=5, random_state=0).fit(table)
-    posterior = model.posterior_
-    draws = [SimpleNamespace(theta=theta, psi=psi) for theta, psi in zip(posterior.theta, posterior.psi, strict=True)]
-    chains = [draws[5 * k : 5 * (k + 1)] for k in range(4)]
+    chains = [
+        [SimpleNamespace(theta=rng.dirichlet(np.ones(3), 40), psi=rng.random((20, 3))) for _ in range(5)]
+        for _ in range(4)
+    ]
     users, items, say = table.user_rows(), table.item_rows(), naive.chance_of_yes if hidden else np.asarray
     means = np.array([np.mean([say((d.theta @ d.psi.T)[users, items]) for d in c], axis=0) for c in chains])
     expected = means.var(axis=0, ddof=1).mean() / 4 / ((means.mean(axis=0) - table.values) ** 2).mean()
-    kind = (HiddenRatings if hidden else Gaussian)(posterior.levels, 0.0)
+    kind = (HiddenRatings if hidden else Gaussian)(np.arange(2.0), 0.0)
     assert averaging_left(table, chains, kind) == pytest.approx(expected, rel=1e-5)
 
 

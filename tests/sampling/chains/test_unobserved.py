@@ -29,10 +29,6 @@ def model(likes):
     return planned(4, unobserved="auto", **SHORT).fit(likes)
 
 
-def _chain(table, **more):
-    return chain_of(table, seed=5, n_events=3, levels=LEVELS, **more)
-
-
 @pytest.mark.parametrize("weighted", [False, True])
 def test_a_sweep_is_that_of_the_whole_table(likes, weighted):
     weight = 0.15
@@ -46,7 +42,8 @@ def test_a_sweep_is_that_of_the_whole_table(likes, weighted):
     rows, columns = np.divmod(np.arange(full.size), likes.n_items)
     ids = (likes.users.ids[rows], likes.items.ids[columns])
     whole = Observations.from_arrays(*ids, full.ravel(), weights=weights.ravel())
-    first, second = _chain(part, unobserved=weight), _chain(whole)
+    options = {"seed": 5, "n_events": 3, "levels": LEVELS}
+    first, second = chain_of(part, unobserved=weight, **options), chain_of(whole, **options)
     state = started(first)
     first.noise_rate = second.noise_rate
     for index in (1, 2, 3):
@@ -66,12 +63,7 @@ def test_lists_find_what_was_left_out(likes):
     assert scores["ndcg"] > 1.5 * popular["ndcg"]
 
 
-def test_saved_loaded_and_placed(model, likes, tmp_path):
-    model.save(tmp_path / "likes.km")
-    again = km.load(tmp_path / "likes.km")
-    assert again.posterior_.unobserved == model.posterior_.unobserved > 0.0
-    users, items = likes.users.ids[:5], likes.items.ids[:5]
-    assert np.array_equal(again.predict(users, items), model.predict(users, items))
+def test_new_people_are_placed(model, likes):
     own = likes.subset(likes.user_rows() == 0)
     said = model.inverse_transform(model.fold_in(own, side="users"))[0]
     expected = model.predict(likes.users.ids[0], likes.items.ids)
