@@ -129,7 +129,7 @@ def finish(*tables: Table, complete: bool = True, parts: bool = False) -> None:
             print(f"{table.name} is not saved: {why}.")
             continue
         table.date = datetime.datetime.now(tz=datetime.UTC).date().isoformat()
-        table.environment, table.transcribed = environment(), False
+        table.environment = environment()
         if parts:
             beside_stored(table)
         print(f"{table.name} is saved; `python benchmarks/tables.py` shows it in the documents.")

@@ -46,10 +46,9 @@ class Column:
 class Table:
     """Rows under columns, and where they come from.
 
-    `name` is that of the file in benchmarks/results, and of the place in a document: ``<!-- table: NAME -->``. Where
-    `transposed` documents show columns as rows. `date` is that of the run, or, where `transcribed`, of the day on which
-    printed figures were copied from a document, no file of their run having been kept. `environment` tells versions
-    and processor of the run, or of the runs of each part (`harness.finish`).
+    `name` is that of the file in benchmarks/results, and of the place in a document: ``<!-- table: NAME -->``. The
+    `date` is that of the run, and `environment` tells versions and processor, or those of the runs of each part
+    (`harness.finish`); or that figures were read from a document on that day, no file of their run having been kept.
     """
 
     name: str
@@ -57,9 +56,7 @@ class Table:
     command: str
     columns: list[Column]
     rows: list[list[Any]] = field(default_factory=list)
-    transposed: bool = False
     date: str = ""
-    transcribed: bool = False
     environment: dict[str, Any] | None = None
 
     def add(self, *cells: Any) -> None:
@@ -73,8 +70,6 @@ class Table:
     def markdown(self) -> str:
         """Return the table as documents show it."""
         grid = [[column.title for column in self.columns], *(self._texts(row) for row in self.rows)]
-        if self.transposed:
-            grid = [list(line) for line in zip(*grid, strict=True)]
         return "\n".join([_line(grid[0]), _rule(len(grid[0])), *map(_line, grid[1:])]) + "\n"
 
     def write(self, folder: Path = RESULTS) -> Path:

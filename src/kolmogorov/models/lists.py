@@ -323,20 +323,9 @@ class ListModel(Recommender):
     def explain(self, user: Any = None, item: Any = None, *, guest: Any = None, unknown: Unknown = "average") -> Any:
         """Explain the score of an item: because of which of the user's items, and because of which events.
 
-        Parameters
-        ----------
-        user, item : id
-            The item may be given by its title. With a guest, only the item is given.
-        guest : dict, optional
-            Instead of a user: ratings of one guest, as in `recommend`.
-        unknown : {"average", "ignore", "error"}
-            As in `predict`.
-
-        Returns
-        -------
-        ListExplanation
-            What everybody would get, an amount for each item that the user has and for each event; together they are
-            the score.
+        Of a user, or of a guest's ratings as in `recommend`; the item may be given by its title, and `unknown` is that
+        of `predict`. What is returned has what everybody would get, an amount for each item that the user has, and one
+        for each event; together they are the score.
 
         Examples
         --------
