@@ -42,19 +42,13 @@ class Factors(NamedTuple):
     """Predictions as means over models of theta_u . psi_i: [n_models, n_users, D], and the same of items.
 
     With `hidden` ratings a model says the chance that a rating around this, with noise, lies above one half. `unknown`,
-    [n_models, D] each, stands for an unknown user and for an unknown item.
+    [n_models, D], stands for an unknown user.
     """
 
     theta: NDArray[Any]
     psi: NDArray[Any]
     hidden: bool = False
-    unknown: tuple[NDArray[Any], NDArray[Any]] | None = None
-
-    def whole(self) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return copies of theta and psi with one more row, the unknown."""
-        sides = zip((self.theta, self.psi), self.unknown or (self.theta[:, 0], self.psi[:, 0]), strict=True)
-        theta, psi = (np.concatenate([side, row[:, None]], axis=1, dtype=side.dtype) for side, row in sides)
-        return theta, psi
+    unknown: NDArray[Any] = np.empty((0, 0))
 
 
 class Trained(ABC):
@@ -74,8 +68,6 @@ class Trained(ABC):
     def kept(self) -> dict[str, Any]:
         """What floors above have made of this and want again, by name; it goes when this goes."""
         return {}
-
-    # --- what it predicts -------------------------------------------------------------------------------------
 
     @property
     def factors(self) -> Factors | None:
@@ -109,8 +101,6 @@ class Trained(ABC):
     def _shares_at_rows(self, users: Rows, items: Rows, points: Floats) -> Floats:
         """Return about how probable each rating is, noise included; float64[n, n_points], the caller's own."""
         raise NotImplementedError(f"{type(self).__name__} predicts no distributions.")
-
-    # --- what it was fitted to --------------------------------------------------------------------------------
 
     @property
     def users(self) -> Vocabulary:
@@ -148,35 +138,14 @@ class Trained(ABC):
         """The least rating that is a like, on the probability scale, as the training data have it."""
         return least_like(self.training)
 
-    @cached_property
-    def user_counts(self) -> NDArray[np.int64]:
-        """Observations of each user."""
-        return self.training.rows.counts
-
-    @cached_property
-    def item_counts(self) -> NDArray[np.int64]:
-        """Observations of each item."""
-        return item_counts(self.training)
-
-    @cached_property
-    def user_seen(self) -> NDArray[np.bool_]:
-        """Which users had observations."""
-        return self.user_counts > 0
-
-    @cached_property
-    def item_seen(self) -> NDArray[np.bool_]:
-        """Which items had observations."""
-        return self.item_counts > 0
-
-    @cached_property
-    def user_known(self) -> NDArray[np.bool_]:
-        """Which users have a place of their own: those observed, and whom attributes place."""
-        return self.user_seen | placed_rows(self.user_attributes, len(self.users))
-
-    @cached_property
-    def item_known(self) -> NDArray[np.bool_]:
-        """Which items have a place of their own."""
-        return self.item_seen | placed_rows(self.item_attributes, len(self.items))
+    #: Observations of each user and of each item; who and what had any; and who and what has a place of its own: those
+    #: observed, and those that attributes place.
+    user_counts = cached_property(lambda self: self.training.rows.counts)
+    item_counts = cached_property(lambda self: item_counts(self.training))
+    user_seen = cached_property(lambda self: self.user_counts > 0)
+    item_seen = cached_property(lambda self: self.item_counts > 0)
+    user_known = cached_property(lambda self: self.user_seen | placed_rows(self.user_attributes, len(self.users)))
+    item_known = cached_property(lambda self: self.item_seen | placed_rows(self.item_attributes, len(self.items)))
 
     def known_rows(self, users: Rows, items: Rows) -> tuple[Rows, Rows]:
         """Give users and items without a place of their own the row of the unknown."""
@@ -187,8 +156,6 @@ class Trained(ABC):
     def with_training(self, training: Observations) -> Self:
         """Return the same over observations whose users or items are called otherwise."""
         return replace(self, training=training)  # type: ignore[type-var]
-
-    # --- files ------------------------------------------------------------------------------------------------
 
     def _told(self) -> dict[Side, Attributed | Placing]:
         sides: dict[Side, Any] = {"users": self.user_attributes, "items": self.item_attributes}
@@ -276,9 +243,13 @@ class Pull(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Fitted(Trained):
-    """A learned Kolmogorov model."""
+    """A learned Kolmogorov model: theta, [n_users, D], and psi, [n_items, D], bits or chances.
 
-    #: Psi is bits, or chances.
+    Pulls are what new users and items are drawn to, and attributes how they are placed, where draws knew any. `noise`
+    is the variance of each user's answers around what is predicted, `stability` how well each event is found again in
+    another sample, where one was looked at. `n_changed` ratings have changed since chains went over the table.
+    """
+
     SCHEMA: ClassVar[Schema] = {
         "theta": "f8 users events",
         "psi": "u1|f8 items events",
@@ -293,25 +264,17 @@ class Fitted(Trained):
         **Placing.schema("items"),
         **TRAINING,
     }
-    #: [n_users, D]
     theta: Floats
-    #: [n_items, D], bits, or chances.
     psi: NDArray[Any]
-    #: What new users and items are drawn to, and how strongly.
     user_pull: Pull
     item_pull: Pull
     training: Observations
     history: tuple[Sweep, ...]
-    #: [n_users], the variance of a user's answers around what is predicted, on the probability scale.
     noise: Floats
-    #: What the descent went over.
     learned_from: Literal["draws", "ratings"] = "ratings"
-    #: How attributes place users and items, where the draws that it was learned from knew any.
     user_attributes: Placing | None = None
     item_attributes: Placing | None = None
-    #: Ratings that have changed since chains went over the table.
     n_changed: int = 0
-    #: [n_events], how well each event is found again in another sample; None where none was looked at.
     stability: Floats | None = None
 
     @property
@@ -342,8 +305,7 @@ class Fitted(Trained):
     @property
     def factors(self) -> Factors:
         """What predictions are products of."""
-        theta, psi = self.theta_or_population[None], self.psi_or_average[None]
-        return Factors(theta[:, :-1], psi[:, :-1], unknown=(theta[:, -1], psi[:, -1]))
+        return Factors(self.theta[None], self.psi_or_average[None, :-1], unknown=self.population[None])
 
     def known_rows(self, users: Rows, items: Rows) -> tuple[Rows, Rows]:
         """Return the rows as they are: users and items without observations have thetas and psis too."""

@@ -83,15 +83,14 @@ def new_rows(
     fitted: Fitted, side: OneSide, view: View, problem: Problem, unobserved: float, n_jobs: int | None
 ) -> NDArray[Any]:
     """Return theta or psi for the rows of `view`, whose partners the model has; nobody's theta is the population's."""
-    pull, solver, factors = fitted.user_pull, problem.user_solver, fitted.psi.astype(np.float64)
+    (centre, strength), solver, factors = fitted.user_pull, problem.user_solver, fitted.psi.astype(np.float64)
     if side == "items":
-        pull, solver, factors = fitted.item_pull, problem.item_solver, fitted.theta
-    anchor = np.tile(pull.centre, (view.counts.size, 1))
-    found = solved(solver, view, factors, anchor, pull.strength, None, unobserved, n_jobs)
-    if side == "items":
-        return found.astype(fitted.psi.dtype)
-    found[view.counts == 0] = fitted.population
-    return found
+        (centre, strength), solver, factors = fitted.item_pull, problem.item_solver, fitted.theta
+    anchor = np.tile(centre, (view.counts.size, 1))
+    found = solved(solver, view, factors, anchor, strength, None, unobserved, n_jobs)
+    if side == "users":
+        found[view.counts == 0] = fitted.population
+    return found if side == "users" else found.astype(fitted.psi.dtype)
 
 
 def side_of(fitted: Trained, observations: Observations, side: Side) -> OneSide:
@@ -139,18 +138,12 @@ def over(fitted: Fitted, table: Observations, users: Rows, items: Rows) -> Fitte
 
     New users are the population, new items anything. Who or what has observations is no longer placed by attributes.
     """
-    theta, noise = fitted.theta[np.maximum(users, 0)], fitted.noise[np.maximum(users, 0)]
+    theta, noise, psi = fitted.theta[np.maximum(users, 0)], fitted.noise[np.maximum(users, 0)], fitted.psi
     theta[users < 0], noise[users < 0] = fitted.population, fitted.noise[fitted.user_seen].mean()
-    of_users, of_items = fitted.user_attributes, fitted.item_attributes
-    return replace(
-        fitted,
-        theta=theta,
-        psi=fitted.psi[np.maximum(items, 0)],
-        noise=noise,
-        training=table.over(),
-        user_attributes=of_users and of_users.moved(users, table.rows.counts > 0),
-        item_attributes=of_items and of_items.moved(items, table.seen_items),
-    )
+    found = replace(fitted, theta=theta, noise=noise, psi=psi[np.maximum(items, 0)], training=table.over())
+    of_users = fitted.user_attributes and fitted.user_attributes.moved(users, table.rows.counts > 0)
+    of_items = fitted.item_attributes and fitted.item_attributes.moved(items, table.seen_items)
+    return replace(found, user_attributes=of_users, item_attributes=of_items)
 
 
 def moved(fitted: Fitted, change: Change, problem: Problem, unobserved: float, n_jobs: int | None) -> Fitted:

@@ -115,7 +115,7 @@ class Posterior(Trained):
     @property
     def factors(self) -> Factors:
         """What predictions are means of products of."""
-        return Factors(self.placed_theta, self.placed_psi, self.kind.hidden, (self.population, self.mean_item))
+        return Factors(self.placed_theta, self.placed_psi, self.kind.hidden, self.population)
 
     @cached_property
     def anyone(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

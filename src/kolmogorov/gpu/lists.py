@@ -54,8 +54,8 @@ def lists_at_once(
     known, _ = fitted.known_rows(users, np.empty(0, dtype=np.int64))
     with execution as cuda, cuda.guarded("Make them without execution: set_params(execution=None)."):
         cupy = cuda.cupy
-        theta, psi = map(cupy.asarray, factors.whole())
-        psi = psi[:, :n_items].transpose(0, 2, 1).astype(np.float64)
+        theta = cupy.asarray(np.concatenate((factors.theta, factors.unknown[:, None]), axis=1))
+        psi = cupy.asarray(factors.psi).transpose(0, 2, 1).astype(np.float64)
         # One more entry, so that a search past the last finds something that is no item.
         entries = cupy.asarray(np.append(seen.indices, -1).astype(np.int32))
         table = (cupy.asarray(seen.indptr), np.int64(seen.indptr.size - 1), entries)
