@@ -215,6 +215,13 @@ def test_predict_completes_a_table_of_new_rows(done, stars, drawn, tmp_path, kin
         assert completed[["person", "age"]].astype(str).equals(frame[["person", "age"]].astype(str))
 
 
+def test_a_table_whose_columns_had_scales_of_their_own_is_not_completed(shell, done, tmp_path):
+    table = tmp_path / "ages.csv"
+    table.write_text("who,tea,price\n" + "".join(f"u{k},{k % 5},{10 * (k % 7)}\n" for k in range(40)))
+    done("fit", table, "--wide", "--set", "scale=column", *FAST, "-q", "-o", tmp_path / "m.km")
+    assert "KolmogorovImputer" in shell("predict", tmp_path / "m.km", table).output
+
+
 def test_recommend(done, zoo_files, tmp_path):
     path = zoo_files[1]
     listed = json.loads(done("recommend", path, "dolphin", "--include-seen", "--n", 3, "--format", "json").stdout)

@@ -93,6 +93,10 @@ def _completed_table(model: Any, path: str, given: dict[str, Any]) -> dict[str, 
     a_pair = len(names) < 4 and (names[0].isdecimal() or fitted.users.rows_of(names[:1])[0] >= 0)
     if others or a_pair or (rows >= 0).sum() < 2:
         return None
+    if fitted.recipe.get("scale") == "column":
+        raise km.errors.DataError(
+            "The model does not keep the scales of its columns. In Python KolmogorovImputer does."
+        )
     if isinstance(source, TextSource):
         source.take_header()
     parts = list(source.batches(range(len(names))))
@@ -142,9 +146,7 @@ def _completed_list(model: Any, path: str, users: list[str], given: dict[str, An
 @MODEL
 @click.argument("who", nargs=-1, metavar="[USER]...")
 @options("ratings", "n", "min_count", "include_seen", "users", "items", "unknown", "format", "output", *LAYOUT)
-def recommend(
-    model: str, who: tuple[str, ...], ratings: str | None, n: int, format: str, output: str | None, **given: Any
-) -> None:
+def recommend(model: str, who: tuple[str, ...], ratings: str | None, n: int, **given: Any) -> None:
     """List the items that each USER, whom the model knows, or new users will most probably like.
 
     \b
@@ -162,7 +164,7 @@ def recommend(
     doing("Ranking items")
     asked = {"min_count": given["min_count"], "unknown": given["unknown"], "exclude_seen": not given["include_seen"]}
     columns = without_ratings(fitted_model._asked(whom, n, **asked), fitted_model.scale_)
-    emit(columns, format, output, f"For {', '.join(who) or 'new users'}")
+    emit(columns, given["format"], given["output"], f"For {', '.join(who) or 'new users'}")
 
 
 @click.command("explain", cls=Verb)

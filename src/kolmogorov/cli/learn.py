@@ -144,9 +144,7 @@ def _results(model: Any, test: Any) -> None:
 @MODEL
 @click.argument("data", type=click.Path(), required=False)
 @options("output", "remove", "forget", "users", "items", "random_state", "n_jobs", *LAYOUT, output={"required": True})
-def update(
-    model: str, data: str | None, output: str, remove: str | None, forget: tuple[str, ...], **given: Any
-) -> None:
+def update(model: str, data: str | None, output: str, remove: str | None, **given: Any) -> None:
     """Take the ratings in DATA into MODEL without fitting it again.
 
     Ratings of new users and items are added, and ratings that MODEL has already are corrected. Users and items whose
@@ -159,7 +157,7 @@ def update(
       kolmogorov update model.km --remove mistakes.csv --forget 196 -o model.km
       kolmogorov update model.km today.csv --items new_films.csv -o model.km
     """
-    new = {side: given.pop(side) for side in ("users", "items")}
+    new, forget = {side: given.pop(side) for side in ("users", "items")}, given["forget"]
     if data is None and remove is None and not forget and not any(new.values()):
         raise click.UsageError("Give DATA, --remove or --forget, or new --users or --items.")
     changed = loaded(model, {})
