@@ -86,13 +86,6 @@ def test_standard_input_is_read_once(monkeypatch, wrapping):
         read_ratings(["-", "-"])
 
 
-def test_a_quote_that_is_never_closed_has_an_end(write):
-    with pytest.raises(DataError, match=r"line \d+"):
-        read_ratings(write(HEADER + '1,"x\n' + "x\n" * 100_000))
-    with pytest.raises(DataError, match=r"line 1: field larger than field limit"):
-        read_ratings(write("a" * 200_000 + ",b,x\n"))
-
-
 def test_small_files_do_not_become_large(write, tmp_path, monkeypatch):
     for limit, size in {"_BLOCK": 1 << 16, "_BLANK_LINES": 100, "_MOST_COLUMNS": 100, "_ALWAYS": 1 << 20}.items():
         monkeypatch.setattr(sources, limit, size)
@@ -225,21 +218,6 @@ def test_a_stream_without_content_and_one_that_breaks():
     ):
         with pytest.raises(DataError, match=message):
             read_ratings(stream)
-
-
-def test_a_stream_is_never_there_as_a_whole():
-    made = []
-
-    def batches():
-        for number in range(5):
-            made.append(number)
-            yield pa.record_batch({"user": [number], "item": [1], "value": [1.0]})
-
-    schema = pa.schema({"user": pa.int64(), "item": pa.int64(), "value": pa.float64()})
-    source = sources.frame_source(pa.RecordBatchReader.from_batches(schema, batches()))
-    for number, columns in enumerate(source.batches([0, 2])):
-        assert made == list(range(number + 1))
-        assert [column.to_pylist() for column in columns] == [[number], [1.0]]
 
 
 @pytest.mark.parametrize("role", ["user", "value"])

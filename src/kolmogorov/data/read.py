@@ -178,17 +178,10 @@ def read_as_told(source: Any, told: Reading) -> Observations:
 
 
 def pack(source: Any, out: str | os.PathLike[str], **options: Any) -> Observations:
-    """Write whatever `read_ratings` takes, or observations, to a packed table, a folder, and map it.
+    """Write whatever `read_ratings` takes, with its options, or observations, to a packed table, a folder, and map it.
 
-    Options are those of `read_ratings`. Packing takes about 50 bytes of memory for a rating; what is packed takes 24 on
-    disk, and none in memory. `Observations.open(out)` maps it again.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> drinks = Observations.from_arrays(["ann", "bob"], ["tea", "tea"], [5, 4])
-    >>> pack(drinks, pathlib.Path(tempfile.mkdtemp(), "drinks"))
-    Observations: 2 of 2 users × 1 items (100.0% observed), p = r / 5
+    Packing takes about 50 bytes of memory for a rating; what is packed takes 24 on disk, and none in memory.
+    `Observations.open(out)` maps it again.
     """
     told = Reading(**options)
     check_free(out)

@@ -24,9 +24,8 @@ _GRADES = [
     "strongly disagree,disagree,neutral,neither agree nor disagree,agree,strongly agree",
     "never,rarely,seldom,sometimes,often,usually,always",
     "very bad,bad,poor,fair,ok,good,very good,excellent",
-    "very dissatisfied,dissatisfied,neither satisfied nor dissatisfied,satisfied,very satisfied",
 ]
-#: An answer that begins with its number; a comma in a number, and one that may stand between thousands.
+#: An answer that begins with its number; a number with a comma, which may also stand between thousands.
 _NUMBERED = re.compile(r"\(?([+-]?\d{1,3})\s*[-–—:=.)]+\s*\D.*", re.DOTALL)
 _COMMA = re.compile(r"[+-]?\d*,\d+(?:[eE][+-]?\d+)?", re.ASCII)
 _GROUPED = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}", re.ASCII)
@@ -45,12 +44,11 @@ class UnreadableError(ValueError):
 
 
 class Notation(NamedTuple):
-    """How values are written: what words mean, in small letters; what is missing, as texts; the separators."""
+    """How values are written: what words mean, in small letters; what is missing, as texts; the mark of decimals."""
 
     map: Mapping[str, float] | None = None
     missing: Sequence[str] = ()
     decimal: str = "auto"
-    thousands: str | None = None
 
 
 class Numbers(NamedTuple):
@@ -106,40 +104,19 @@ def numbers_of(texts: Sequence[str], form: Notation, beside: Sequence[str] = ())
                 raise _unreadable(kept, worded[0] if plain_float(next(iter(kept.values()))) is not None else k, every)
             numbers[k] = words[text.casefold()] = meaning[key]
         return Numbers(numbers, {word: n for word, n in words.items() if form.map is not None or word in pair})
-    decimal = _decimal_of(kept, form, beside)
+    commas = {k: text for k, text in kept.items() if _COMMA.fullmatch(text)}
+    written = [*commas.values(), *filter(_COMMA.fullmatch, beside)]
+    if form.decimal == "auto" and commas and all(map(_GROUPED.fullmatch, written)):
+        k, text = next(iter(commas.items()))
+        said = f"must be a number, got {text!r}, whose comma may stand before decimals or between thousands."
+        raise UnreadableError(k, said, " Say decimal=',', or write thousands without it.")
+    comma = form.decimal == "," or (form.decimal == "auto" and bool(written))
     for k, text in kept.items():
-        number = _number(text, decimal, form.thousands)
+        number = plain_float(text.replace(",", ".", 1) if comma and "." not in text else "" if comma else text)
         if number is None:
             raise _unreadable(kept, k, every)
         numbers[k] = number
-    return Numbers(numbers, {}, decimal if decimal == "," or any("." in text for text in kept.values()) else "")
-
-
-def _decimal_of(kept: Mapping[int, str], form: Notation, beside: Sequence[str]) -> str:
-    """Tell what separates decimals, from all texts of a column; where that is open it is asked."""
-    if form.decimal != "auto" or form.thousands:
-        return form.decimal if form.decimal != "auto" else "," if form.thousands == "." else "."
-    commas = [k for k, text in kept.items() if _COMMA.fullmatch(text)]
-    every = [text for text in (*kept.values(), *beside) if _COMMA.fullmatch(text)]
-    if commas and all(map(_GROUPED.fullmatch, every)):
-        raise UnreadableError(
-            commas[0],
-            f"must be a number, got {kept[commas[0]]!r}, whose comma may stand before decimals or between thousands. "
-            "Say decimal=',', or write thousands without it.",
-        )
-    return "," if every else "."
-
-
-def _number(text: str, decimal: str, thousands: str | None) -> float | None:
-    """Return the number that a text is; None where it is none."""
-    if thousands is not None and thousands in text:
-        whole, point, rest = text.partition(decimal)
-        if not re.fullmatch(rf"[+-]?\d{{1,3}}({re.escape(thousands)}\d{{3}})+", whole):
-            return None
-        text = whole.replace(thousands, "") + point + rest
-    if decimal == ",":
-        return None if "." in text else plain_float(text.replace(",", ".", 1))
-    return plain_float(text)
+    return Numbers(numbers, {}, "," if comma else "." if any("." in text for text in kept.values()) else "")
 
 
 def _unreadable(kept: Mapping[int, str], at: int, every: Sequence[str]) -> UnreadableError:
@@ -165,27 +142,22 @@ def _listed(texts: Iterable[str]) -> str:
 
 
 def _advised(texts: Iterable[str], known: Mapping[str, float]) -> str:
-    """Advise on the map to write, in the order of the answers where that is known."""
-    words = _different(texts)
-    if len(words) > _MOST_WORDS:
+    """Advise on the map to write, in the order of the answers where that is known: their own numbers, or grades."""
+    if len(words := _different(texts)) > _MOST_WORDS:
         return ""
-    guessed = {word: known.get(word.casefold(), meant) for word, meant in _grades(words).items()}
-    order = sorted(words, key=lambda word: (guessed[word] is None, guessed[word] or 0.0))
-    shown = ", ".join(f"{w!r}: {'NUMBER' if guessed[w] is None else format(guessed[w], 'g')}" for w in order)
-    return f" Say what each means: map={{{shown}}}."
-
-
-def _grades(words: Sequence[str]) -> dict[str, float | None]:
-    """Guess a number for each answer: its own ("2 - disagree"), its place among words of grades, yes and no."""
-    folded = {word: word.casefold() for word in words}
-    numbered = {word: float(found[1]) for word in words if (found := _NUMBERED.fullmatch(word))}
+    folded = [word.casefold() for word in words]
+    numbered = [found[1] for word in words if (found := _NUMBERED.fullmatch(word))]
+    grades = next((line.split(",") for line in _GRADES if {*folded} <= {*line.split(",")}), [])
+    guessed: list[float | None] = [plain_float(text) for text in folded]
     if len(numbered) == len(words):
-        return {**numbered}
-    for grades in (line.split(",") for line in _GRADES):
-        if len(words) > 1 and {*folded.values()} <= {*grades}:
-            order = sorted(folded.values(), key=grades.index)
-            return {word: order.index(text) + 1.0 for word, text in folded.items()}
-    return {w: float(t == PAIR_OF[t][0]) if t in PAIR_OF else plain_float(w) for w, t in folded.items()}
+        guessed = [float(number) for number in numbered]
+    elif grades and len(words) > 1:
+        guessed = [sorted(folded, key=grades.index).index(text) + 1.0 for text in folded]
+    for k, text in enumerate(folded):
+        guessed[k] = known.get(text, float(text == PAIR_OF[text][0]) if text in PAIR_OF else guessed[k])
+    order = sorted(zip(words, guessed, strict=True), key=lambda pair: (pair[1] is None, pair[1] or 0.0))
+    shown = ", ".join(f"{word!r}: {'NUMBER' if number is None else format(number, 'g')}" for word, number in order)
+    return f" Say what each means: map={{{shown}}}."
 
 
 # --- columns ----------------------------------------------------------------------------------------------------------
