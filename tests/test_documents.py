@@ -48,8 +48,7 @@ def test_the_two_commands_are_targets_of_the_makefile():
 def test_make_demo_installs_what_the_first_pages_draw_with():
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     core = re.search(r"core\.stamp:.*\n\t.*'(\.\[.*?\])'", makefile)[1]
-    for name in ("index.md", "install.md"):
-        assert f"pip install '{core}'" in (DOCS / name).read_text(encoding="utf-8")
+    assert f"pip install '{core}'" in (DOCS / "index.md").read_text(encoding="utf-8")
     assert {"pandas", "plot", "report"} <= set(re.findall(r"\w+", core))
 
 
@@ -76,5 +75,5 @@ def test_the_reference_has_every_public_name():
 
 def test_extras_are_all_on_the_page_about_installing():
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
-    text = (DOCS / "install.md").read_text(encoding="utf-8")
+    text = (DOCS / "index.md").read_text(encoding="utf-8")
     assert [name for name in extras if f"| `{name}` |" not in text] == []
