@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from math import erf, exp, pi, sqrt
-from typing import Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,9 @@ from kolmogorov.descent.fitted import NOISE
 from kolmogorov.draws.gibbs import draw_hidden, draw_psis, draw_thetas
 from kolmogorov.draws.plan import middles
 
+if TYPE_CHECKING:
+    from kolmogorov.draws.posterior import Posterior
+
 #: Draws rows first..last given where they are: (rows now, seeds of these rows, first, last, rows drawn).
 Draw = Callable[[Any, NDArray[np.uint64], int, int, Any], None]
 _HALF, _SQRT_TWO_PI = sqrt(0.5), sqrt(2.0 * pi)
@@ -32,16 +35,6 @@ _HALF, _SQRT_TWO_PI = sqrt(0.5), sqrt(2.0 * pi)
 _STEPS, _CLOSE = 60, 1e-5
 #: How often a sweep goes over the pairs of a user's events. By judgement.
 USER_ROUNDS = 2
-
-
-class Said(Protocol):
-    """What draws say of pairs: on average, and one by one, beside how far answers lie from it."""
-
-    def at_rows(self, users: Rows, items: Rows) -> Floats:  # noqa: D102
-        ...
-
-    def dealt(self, users: Rows, items: Rows, work: Callable[[slice, Floats, Floats], None]) -> None:  # noqa: D102
-        ...
 
 
 def kind_of(likelihood: str, levels: Floats, unobserved: float) -> Gaussian:
@@ -110,13 +103,13 @@ class Gaussian:
         """Return what answers are expected of what draws say."""
         return said
 
-    def shares(self, draws: Said, users: Rows, items: Rows, points: Floats) -> Floats:
+    def shares(self, draws: Posterior, users: Rows, items: Rows, points: Floats) -> Floats:
         """Return the probability of each rating: with normal noise that of being nearest to it."""
         out, cuts = np.zeros((users.size, points.size)), middles(points)
         draws.dealt(users, items, lambda part, said, spread: answer_shares(said, spread, cuts, out[part]))
         return out
 
-    def interval(self, draws: Said, users: Rows, items: Rows, tails: tuple[float, float]) -> Floats:
+    def interval(self, draws: Posterior, users: Rows, items: Rows, tails: tuple[float, float]) -> Floats:
         """Return two quantiles of the normals around what every draw says; float64[2, n]."""
         ends = np.empty((2, users.size))
 
@@ -173,12 +166,12 @@ class HiddenRatings(Gaussian):
         """Return the chances of a yes."""
         return chances_of_yes(said)
 
-    def shares(self, draws: Said, users: Rows, items: Rows, points: Floats) -> Floats:
+    def shares(self, draws: Posterior, users: Rows, items: Rows, points: Floats) -> Floats:
         """Return the probability of either answer."""
         chance = draws.at_rows(users, items)
         return np.column_stack([1.0 - chance, chance])
 
-    def interval(self, draws: Said, users: Rows, items: Rows, tails: tuple[float, float]) -> Floats:
+    def interval(self, draws: Posterior, users: Rows, items: Rows, tails: tuple[float, float]) -> Floats:
         """Return two quantiles, which are 0 or 1."""
         chance = draws.at_rows(users, items)
         return np.array([chance > 1.0 - tails[0], chance >= tails[0]]).astype(np.float64)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -43,14 +44,7 @@ Start = Callable[[Chain, int], ChainState]
 
 @dataclass(frozen=True)
 class SamplingProgress:
-    """Progress of sampling, as a callback sees it.
-
-    Attributes
-    ----------
-    chain, sweep : int
-        Counted from 0 and from 1.
-    n_chains, n_sweeps : int
-    """
+    """Progress of sampling, as a callback sees it: a chain, counted from 0, and its sweep, from 1, of how many."""
 
     chain: int
     sweep: int
@@ -221,11 +215,7 @@ def drawn_again(posterior: Posterior, change: Change, plan: Plan, seed: int, n_j
         _kept(posterior.user_attributes, change.users, table.rows.counts > 0),
         _kept(posterior.item_attributes, change.items, table.columns.counts > 0),
     )
-
-    def start(chain: Chain, number: int) -> ChainState:
-        return taken_up(posterior, (number + 1) * each - 1, change, chain)
-
-    return drawn(plan, table, seed, Threads(n_jobs), known=known, start=start)[0]
+    return drawn(plan, table, seed, Threads(n_jobs), known=known, start=partial(taken_up, posterior, change))[0]
 
 
 def _kept(side: Attributed | None, before: Rows, seen: NDArray[np.bool_]) -> Attributes | None:

@@ -294,8 +294,9 @@ def started_from(fitted: Fitted, chain: Chain) -> ChainState:
     return _state_of(chain, theta, codes, fitted.noise.copy(), known, float(size * size), scale, shape)
 
 
-def taken_up(posterior: Posterior, k: int, change: Change, chain: Chain) -> ChainState:
-    """Return the state that a draw was, over the rows of the new table."""
+def taken_up(posterior: Posterior, change: Change, chain: Chain, number: int) -> ChainState:
+    """Return the state that the last draw of the chain of a number was, over the rows of the new table."""
+    k = (number + 1) * (posterior.n_draws // posterior.n_chains) - 1
     known, users = (change.users >= 0, change.items >= 0), np.maximum(change.users, 0)
     theta = posterior.theta[k][users].astype(np.float64)
     theta /= theta.sum(axis=1, keepdims=True)
