@@ -437,10 +437,10 @@ def file_source(path: Any, group: int | None = None) -> Source:
         part = next(file.get_fragments())
         before = 0 if group is None else sum(row.num_rows for row in part.row_groups[:group])
         part = part if group is None else part.subset(row_group_ids=[group])
+        schema, names = file.schema, file.schema.names
     except _UNREADABLE as error:
         raise unreadable(path, error) from None
-    schema = file.schema
-    found = Source(str(path), schema.names, lambda names: part.to_batches(schema, names, batch_readahead=2), path)
+    found = Source(str(path), names, lambda names: part.to_batches(schema, names, batch_readahead=2), path)
     found.start = before
     return found
 
