@@ -326,14 +326,14 @@ class _Connection(H11Protocol):
 
 def run(settings: Settings) -> None:
     """Serve until SIGINT or SIGTERM; requests under way are answered first."""
-    told = settings.model_dump(mode="json", exclude_none=True, exclude={"token"})
+    secret = {} if settings.token is None else {"token": settings.token.get_secret_value()}
+    told = settings.model_dump(exclude_none=True) | secret
     os.environ.update({f"KOLMOGOROV_{name.upper()}": str(value) for name, value in told.items()})
     # A worker that imports and loads on a busy machine is not dead: what it is made of goes by names, and it has time.
     options: Any = {"http": "kolmogorov.serve:_Connection", "ws": "none", "timeout_worker_healthcheck": 60}
     options |= {"host": settings.host, "port": settings.port, "workers": settings.workers}
     options |= {"limit_concurrency": 1_000, "timeout_keep_alive": 5, "timeout_graceful_shutdown": _GRACE}
-    # uvicorn raises the signal again that ended it, which is no error.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # uvicorn raises again what ended it, which is no error
     with tempfile.TemporaryDirectory() as counts, suppress(KeyboardInterrupt):
         if settings.workers > 1:
             os.environ[_COUNTS] = counts
