@@ -6,7 +6,7 @@
 """
 
 from kolmogorov.interpret.events import Event
-from kolmogorov.interpret.explanation import Contribution, Explanation, ItemContribution, ListExplanation, Reason
+from kolmogorov.interpret.explanation import Contribution, Explanation, ItemContribution, Reason
 from kolmogorov.interpret.relations import Relations
 from kolmogorov.interpret.rules import Rule, Rules
 
@@ -15,7 +15,6 @@ __all__ = [
     "Event",
     "Explanation",
     "ItemContribution",
-    "ListExplanation",
     "Reason",
     "Relations",
     "Rule",

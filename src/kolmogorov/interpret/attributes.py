@@ -62,10 +62,10 @@ def telling_attributes(read: Fitted, most: int = 4) -> list[list[EventAttribute]
     Of two categories that are each other's opposite one is named.
     """
     found: list[list[EventAttribute]] = [[] for _ in range(read.n_events)]
+    every = [(side, column) for side, placing in _placings(read) for column in placing.columns]
     pairs = {
         (side, name)
-        for side, placing in _placings(read)
-        for column in placing.columns
+        for side, column in every
         if column.kind == "category" and len(column.categories) == 2
         for name in column.columns
     }
@@ -124,26 +124,26 @@ def by_attributes(read: Fitted, user: int, item: int, probability: float) -> ByA
     Where both are new, what one side changes depends on the other: it is the mean of what it changes before the other
     side's attributes are known and after.
     """
-    users, items = read.user_attributes, read.item_attributes
-    mine = None if users is None else users.values_of(user)
-    its = None if items is None else items.values_of(item)
-    if mine is None and its is None:
+    rows: dict[Side, int] = {"users": user, "items": item}
+    known: dict[Side, tuple[Placing, Floats]] = {}
+    for side, placing in _placings(read):
+        if (values := placing.values_of(rows[side])) is not None:
+            known[side] = placing, values
+    if not known:
         return None
-    theta, psi = read.theta_or_population[user], read.psi_or_average[item]
-    usual_theta, usual_psi = theta, psi
-    if users is not None and mine is not None:
-        usual_theta, theta = users.slopes[0], users.said(mine[None])[0]
-    if items is not None and its is not None:
-        usual_psi, psi = items.slopes[0], items.said(its[None])[0]
+    # What a side is usually, and by its attributes.
+    both: dict[Side, tuple[Floats, Floats]] = {
+        "users": (read.theta_or_population[user],) * 2,
+        "items": (read.psi_or_average[item],) * 2,
+    }
+    both |= {side: (placing.slopes[0], placing.said(values[None])[0]) for side, (placing, values) in known.items()}
     parts: list[AttributePart] = []
-    if items is not None and its is not None:
-        parts += _parts("items", items, its, items.slopes[1:] @ ((theta + usual_theta) / 2.0))
-    if users is not None and mine is not None:
-        parts += _parts("users", users, mine, users.slopes[1:] @ ((psi + usual_psi) / 2.0))
-    base = float(usual_theta @ usual_psi)
-    amount = sum(part.amount for part in parts)
+    for side, (placing, values) in known.items():
+        usual, own = both["users" if side == "items" else "items"]
+        parts += _parts(side, placing, values, placing.slopes[1:] @ ((usual + own) / 2.0))
+    base = float(both["users"][0] @ both["items"][0])
     parts.sort(key=lambda part: -abs(part.amount))
-    return ByAttributes(base, tuple(parts), probability - base - amount)
+    return ByAttributes(base, tuple(parts), probability - base - sum(part.amount for part in parts))
 
 
 def _parts(side: Side, placing: Placing, values: Floats, effects: Floats) -> list[AttributePart]:

@@ -105,12 +105,9 @@ class Event:
     is_level : bool
         Whether people are in it who answer higher or lower, whatever they are asked.
     n_items : int
-        How many items happen in it: those with the event in their support. Of soft psi, those with at least one half
-        there, or of ratings those that are a like there.
-    items : tuple of str
-        Those that its people like more than everybody does, the most telling first.
-    rows : tuple of int
-        Their row numbers.
+        How many items happen in it: of soft psi those with at least one half there, of ratings those that are a like.
+    items, rows : tuple of str, tuple of int
+        Those that its people like more than everybody does, the most telling first; and their row numbers.
     users : tuple of str
         Those who are most in it, the most first.
     """
@@ -131,10 +128,11 @@ class Events(list[Event]):
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Return the events as a data frame, one row each; several names are joined by commas."""
-        columns: dict[str, Any] = {name: [getattr(event, name) for event in self] for name in ("number", "name")}
-        columns |= {name: [getattr(event, name) for event in self] for name in ("share", "stability", "n_items")}
-        columns |= {name: [", ".join(getattr(event, name)) for event in self] for name in ("items", "users")}
-        return to_frame(columns, backend)
+        names = ("number", "name", "share", "stability", "n_items")
+        columns: dict[str, Any] = {name: [getattr(event, name) for event in self] for name in names}
+        return to_frame(
+            columns | {k: [", ".join(getattr(event, k)) for event in self] for k in ("items", "users")}, backend
+        )
 
     def _repr_html_(self) -> str:
         columns: dict[str, list[Any]] = {
@@ -190,23 +188,14 @@ class EventItems:
 
         Where items have titles, those without come last of all: an id tells nobody anything.
         """
-        score = self.score[:, event]
-        last = self._untitled + np.isin(np.arange(score.size), used)
-        order = np.lexsort((-score, last, score <= 0.0))[:count]
-        return order[score[order] > 0.0]
+        items = self.fitted.items
+        untitled = np.zeros(len(items), dtype=bool) if items.labels is None else items.labels == items.ids
+        return _first(self.score[:, event], count, 2 * untitled + np.isin(np.arange(len(items)), used))
 
     def most(self, event: int, count: int, used: Any = ()) -> Rows:
         """Return the users observed who are most in an event, the most first; those `used` come after all others."""
         share = np.where(self.fitted.user_seen, self.fitted.theta[:, event], 0.0)
-        order = np.lexsort((-share, np.isin(np.arange(share.size), used)))[:count]
-        return order[share[order] > 0.0]
-
-    @cached_property
-    def _untitled(self) -> Floats:
-        """2 for items that go by their ids among others that have titles."""
-        items = self.fitted.items
-        untitled = False if items.labels is None else items.labels == items.ids.astype(str).astype(object)
-        return np.full(len(items), 2.0) * untitled
+        return _first(share, count, np.isin(np.arange(share.size), used))
 
     @cached_property
     def by_people(self) -> bool:
@@ -220,32 +209,31 @@ class EventItems:
     @cached_property
     def named_rows(self) -> dict[int, list[int]]:
         """The items, or the users, that each event is named by; the events that like most choose first."""
-        best, used = self.most if self.by_people else self.best, np.empty(0, dtype=np.int64)
-        chosen: dict[int, list[int]] = {}
+        best, used = self.most if self.by_people else self.best, list[int]()
+        counts, chosen = self.fitted.item_counts, dict[int, list[int]]()
+        known = counts >= np.quantile(counts, 1.0 - _WELL_KNOWN)
         for event in np.argsort(-self.likes.sum(axis=0), kind="stable").tolist():
             rows = best(event, _IN_NAME, used)
-            if not self.by_people and rows.size == _IN_NAME and not self._well_known[rows].any():
+            if not self.by_people and rows.size == _IN_NAME and not known[rows].any():
                 further = best(event, _CHOSEN_FROM, used)
-                rows[-1:] = further[self._well_known[further]][:1] if self._well_known[further].any() else rows[-1:]
-            used = np.append(used, rows)
+                rows[-1:] = np.append(further[known[further]], rows[-1])[:1]
+            used += rows.tolist()
             chosen[event] = rows.tolist()
         return chosen
-
-    @cached_property
-    def _well_known(self) -> NDArray[np.bool_]:
-        """Which items are among those with the most answers."""
-        counts = self.fitted.item_counts
-        return counts >= np.quantile(counts, 1.0 - _WELL_KNOWN)
 
     def names(self) -> list[str]:
         """Name every event by its items, or by its users, or by its number where nothing sets it apart.
 
         One that is a level is named so. This is the one place where events get their names.
         """
-        words = {event: [self._word(row) for row in rows] for event, rows in self.named_rows.items()}
-        chosen = [
-            level or " · ".join(words[event]) or f"event {event}" for event, level in enumerate(self.levels)
-        ]  # fmt: skip
+        side: Vocabulary = self.fitted.users if self.by_people else self.fitted.items
+
+        def word(row: int) -> str:
+            """Return a title, or the id where that is blank."""
+            return shortened(side.name(row) if side.name(row).strip() else str(side.ids[row]), _LONGEST)
+
+        words = {event: list(map(word, rows)) for event, rows in self.named_rows.items()}
+        chosen = [level or " · ".join(words[event]) or f"event {event}" for event, level in enumerate(self.levels)]
         # Titles that begin alike may be the same when they are cut.
         often = Counter(chosen)
         for event, name in enumerate(chosen):
@@ -255,12 +243,6 @@ class EventItems:
                 chosen[event] = f"{name} · {words[event][0]}" if own else f"{name} [{event}]"
         lost = self.fitted.lost
         return [f"{name} {MARK}" if lost[event] else name for event, name in enumerate(chosen)]
-
-    def _word(self, row: int) -> str:
-        """Return what a row that names an event is called: its title, or its id where that is blank."""
-        side: Vocabulary = self.fitted.users if self.by_people else self.fitted.items
-        name = side.name(row)
-        return shortened(name if name.strip() else str(side.ids[row]), _LONGEST)
 
     @cached_property
     def levels(self) -> list[str]:
@@ -279,18 +261,11 @@ class EventItems:
         low, high = ("says no", "says yes") if fitted.training.is_binary else ("rates low", "rates high")
         return np.select([is_level & (higher > 0.0), is_level], [high, low], "").tolist()  # type: ignore[no-any-return]
 
-    @cached_property
-    def _happens(self) -> NDArray[np.bool_]:
-        """Which items happen in which events: of soft psi those that are a yes there; bool[n_items, D]."""
-        psi = self.fitted.psi
-        least = 0.5 if psi.dtype == bool or self.fitted.training.is_binary else self.fitted.likes
-        found: NDArray[np.bool_] = reaching(psi, least)
-        return found
-
     def events(self, n_items: int = 10, n_users: int = 5) -> Events:
         """Describe every event by so many items and users at most."""
         fitted, found = self.fitted, Events()
-        inside = self._happens[fitted.item_seen].sum(axis=0)
+        least = 0.5 if fitted.psi.dtype == bool or fitted.training.is_binary else fitted.likes
+        inside = reaching(fitted.psi[fitted.item_seen], least).sum(axis=0)
         stability = np.full(fitted.n_events, np.nan) if fitted.stability is None else fitted.stability
         for number, name in enumerate(self.names()):
             rows = tuple(self.best(number, n_items).tolist())
@@ -299,6 +274,12 @@ class EventItems:
             about = float(fitted.population[number]), float(stability[number]), bool(self.levels[number])
             found.append(Event(number, name, *about, int(inside[number]), items, rows, users))
         return found
+
+
+def _first(score: Floats, count: int, last: NDArray[Any]) -> Rows:
+    """Return the places of the largest scores above 0, those of a lower `last` first."""
+    order = np.lexsort((-score, last, score <= 0.0))[:count]
+    return order[score[order] > 0.0]
 
 
 def summary(name: str, fitted: Fitted, settings: str) -> str:

@@ -1,9 +1,10 @@
-"""Why a prediction, or a place in a list, is what it is: a sum over events, and what the user's own answers add."""
+"""Why a prediction, or a place in a list, is what it is: a sum over events, and what the user's own items add."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import isnan
 from typing import Any
 
 import numpy as np
@@ -28,87 +29,10 @@ from kolmogorov.models.lists import FittedLists
 
 #: Reasons and items of an event that are named, by judgement; and the least difference: half of what is printed last.
 _SHOWN, _ITEMS, LITTLE = 3, 5, 0.0005
-#: Of lists: causes named in a sentence, and parts shown one by one. By judgement.
-_CAUSES, _PARTS = 2, 12
-#: Attributes that are named. By judgement.
-_MOST_ATTRIBUTES = 5
+#: Of lists: causes named in a sentence, and parts shown one by one; attributes that are named. By judgement.
+_CAUSES, _PARTS, _MOST_ATTRIBUTES = 2, 12, 5
 #: Letters of a title that names an event; what names it has at most twice as many. By judgement.
 _LONGEST = 44
-
-
-class Waterfall:
-    """What begins with what everybody would get and goes up and down from there: as text, in a notebook, and drawn."""
-
-    #: Whether amounts are chances, or scores, with three digits; ratings have two.
-    binary: bool
-    #: Rules that lead to it.
-    reasons: tuple[Any, ...]
-
-    @property
-    def attributes_sentence(self) -> str:
-        """What attributes moved it, where these are all that is known; else nothing."""
-        return ""
-
-    @property
-    def sentence(self) -> str:
-        """What is explained, in one line."""
-        raise NotImplementedError
-
-    @property
-    def steps(self) -> list[tuple[str, float]]:
-        """From what everybody would get to what is explained: names and amounts, which add up to it."""
-        raise NotImplementedError
-
-    @property
-    def _events(self) -> list[int]:
-        """The events behind the steps after the first, for their colours; further steps are grey."""
-        return []
-
-    def columns(self) -> dict[str, list[Any]]:
-        """Return what is added up as columns."""
-        raise NotImplementedError
-
-    def to_frame(self, backend: str | None = None) -> Any:
-        """Return `columns` as a data frame."""
-        return to_frame(self.columns(), backend)
-
-    def plot(self, ax: Any = None) -> Any:
-        """Draw the way from what everybody would get to what is explained as a waterfall (extra `plot`)."""
-        from kolmogorov.interpret.plot import waterfall
-
-        return waterfall(self.sentence, self.steps, self._events, ax)
-
-    @property
-    def _more(self) -> list[str]:
-        """What stands beside the sum, in lines."""
-        lines = [self.attributes_sentence] if self.attributes_sentence else []
-        if self.reasons:
-            lines.append("Rules that lead to it, and how often they held in the training data:")
-        return lines + [f"  {reason}" for reason in self.reasons[:_SHOWN]]
-
-    def __str__(self) -> str:
-        (_, base), *rest = self.steps
-        digits = 3 if self.binary else 2
-        lines = [self.sentence, f"   {base:.{digits}f} everybody"]
-        lines += [f"  {amount:+.{digits}f} {shown(name)}" for name, amount in rest if abs(amount) >= 0.5 * 10**-digits]
-        return "\n".join(lines + self._more)
-
-    def __repr__(self) -> str:
-        return f"<{self}>"
-
-    def _repr_html_(self) -> str:
-        (_, base), *rest = self.steps
-        digits = 3 if self.binary else 2
-        colours = [colour(event) for event in self._events]
-        drawn = bars(
-            [name for name, _ in rest],
-            [amount for _, amount in rest],
-            [f"{amount:+.{digits}f}" for _, amount in rest],
-            colours and colours + [GREY] * (len(rest) - len(colours)),
-        )
-        return card(
-            self.sentence, note(f"{base:.{digits}f} is what everybody would get; then"), drawn, *map(note, self._more)
-        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -175,40 +99,48 @@ class Contribution:
         return f"{more} than most of event {self.event}{who}" + (f": {', '.join(words)}" if words else "")
 
 
-def contributions(read: Fitted, theta: Any, psi: Any, events: list[Event], unit: float = 1.0) -> list[Contribution]:
-    """Return by how much each event sets a theta apart from the population's: levels first, then by size."""
-    share = read.population
-    # Nothing is written as 0, not as -0.
-    amounts = unit * (theta - share) * psi + 0.0
-    columns = (column.tolist() for column in (theta, share, psi, amounts))
-    parts = []
-    for event, own, usual, chance, amount in zip(events, *columns, strict=True):
-        label = f"event {event.number} {MARK}" if event.name.endswith(MARK) else ""
-        label = f"'{event.name}'" if event.is_level else label
-        parts.append(Contribution(event.number, own, usual, chance, amount, event.items, event.users, label))
-    levels = {event.number: event.is_level for event in events}
-    return sorted(parts, key=lambda part: (not levels[part.event], -abs(part.amount)))
+@dataclass(frozen=True)
+class ItemContribution:
+    """By how much one of a user's items speaks for another.
+
+    Attributes
+    ----------
+    item : id
+    name : str
+    weight : float
+        Of the link between the two.
+    amount : float
+        The weight times what the item was to the user, times the share of links in a score.
+    """
+
+    item: Any
+    name: str
+    weight: float
+    amount: float
 
 
 @dataclass(frozen=True, repr=False)
-class Explanation(Waterfall):
-    """The prediction for one (user, item), taken apart: what everybody would get, and a difference for each event.
+class Explanation:
+    """What is predicted for one (user, item), or its score in a list, taken apart; ``print`` says it in words.
 
     Attributes
     ----------
     user, item : id
+        The user is "guest" where one was given.
     user_name, item_name : str
         For people: the title where there is one.
     base : float
         What is predicted for somebody of whom nothing is known.
     events : tuple of Contribution
         Levels ("rates low") first, and then the largest difference, up or down.
+    items : tuple of ItemContribution
+        Of lists: what each item that the user has adds, largest amounts first.
     rest : float
         Of draws, what their average says beyond the one model that they are read by; of a single model, nothing.
-    probability : float
-        Base, differences and rest together: what is predicted.
-    rating : float
-        The same in rating units.
+    probability, rating : float
+        Base, differences and rest together: what is predicted, and the same in rating units.
+    score : float
+        Of lists the sum: what they are ordered by, neither a probability nor a rating.
     reasons : tuple of Reason
         Supported rules from what the user is known to like to the item, the strongest first, where they speak for what
         is predicted.
@@ -235,12 +167,14 @@ class Explanation(Waterfall):
     item_name: str
     base: float
     events: tuple[Contribution, ...]
-    rest: float
-    probability: float
-    rating: float
-    reasons: tuple[Reason, ...]
-    scale: Scale
-    binary: bool
+    items: tuple[ItemContribution, ...] = ()
+    rest: float = 0.0
+    probability: float = float("nan")
+    rating: float = float("nan")
+    score: float = float("nan")
+    reasons: tuple[Reason, ...] = ()
+    scale: Scale = Scale(0.0, 1.0)  # noqa: RUF009 - immutable
+    binary: bool = True
     attributes: ByAttributes | None = None
 
     @property
@@ -248,37 +182,65 @@ class Explanation(Waterfall):
         """Differences by event number."""
         return np.array([part.amount for part in sorted(self.events, key=lambda part: part.event)])
 
-    def columns(self) -> dict[str, list[Any]]:
-        """Return what the prediction is the sum of, as columns: what everybody would get, every event, and the rest."""
-        parts, nan = self.events, float("nan")
-        return {
-            "part": ["everybody", *(f"event {part.event}" for part in parts), "rest"],
-            "amount": [self.base, *(part.amount for part in parts), self.rest],
-            **{name: [nan, *(getattr(part, name) for part in parts), nan] for name in ("theta", "share", "psi")},
-            "items": ["", *(", ".join(part.items) for part in parts), ""],
-        }
-
     @property
     def said(self) -> dict[str, float]:
         """What is explained, by its names."""
-        return {"probability": float(self.probability), "rating": float(self.rating)}
+        found = {"probability": self.probability, "rating": self.rating, "score": self.score}
+        return {name: float(value) for name, value in found.items() if not isnan(value)}
+
+    def columns(self) -> dict[str, list[Any]]:
+        """Return what is added up as columns: what everybody would get, every item and every event, and the rest."""
+        parts: list[Any] = [*self.items, *self.events]
+        names = [*(f"item {part.name}" for part in self.items), *(f"event {part.event}" for part in self.events)]
+        columns: dict[str, list[Any]] = {"part": ["everybody", *names, "rest"]}
+        columns["amount"] = [self.base, *(part.amount for part in parts), self.rest]
+        for name in (*(["weight"] if self.items else []), "theta", "share", "psi"):
+            columns[name] = [float("nan"), *(getattr(part, name, float("nan")) for part in parts), float("nan")]
+        return columns | {"items": ["", *(", ".join(getattr(part, "items", ())) for part in parts), ""]}
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """Return `columns` as a data frame."""
+        return to_frame(self.columns(), backend)
 
     @property
     def sentence(self) -> str:
-        """What is explained, in one line."""
+        """What is explained, in one line; of lists with the strongest causes."""
         user, item = shown(self.user_name), shown(self.item_name)
-        if self.binary:
-            return f"{user} says yes to {item} with probability {self.probability:.3f}"
-        return f"{user} is expected to give {item} a rating of {self.rating:.2f}"
+        if isnan(self.score):
+            if self.binary:
+                return f"{user} says yes to {item} with probability {self.probability:.3f}"
+            return f"{user} is expected to give {item} a rating of {self.rating:.2f}"
+        items = [shown(part.name) for part in self.items if part.amount > LITTLE][:_CAUSES]
+        events = [f"event {part.event}" for part in self.events if part.amount > LITTLE][:_CAUSES]
+        told = "; ".join(f"because of {' and '.join(names)}" for names in (items, events) if names)
+        return f"{item} for {user}, score {self.score:.3f}: {told or 'nothing that they have speaks for it'}"
+
+    @property
+    def _told(self) -> list[Contribution | ItemContribution]:
+        """The parts that are told one by one."""
+        if isnan(self.score):
+            return [part for part in self.events if abs(part.amount) > LITTLE]
+        parts: list[Any] = [*self.items, *self.events]
+        return [
+            part for part in sorted(parts, key=lambda part: -abs(part.amount))[:_PARTS] if abs(part.amount) > LITTLE
+        ]
 
     @property
     def steps(self) -> list[tuple[str, float]]:
-        """From what everybody would get to the prediction, in the units that people read: names and amounts."""
-        told, unit = self._told, self._unit
-        others = sum(part.amount for part in self.events) - sum(part.amount for part in told)
-        parts = [("everybody", self._in_units(self.base)), *((part.name, unit * part.amount) for part in told)]
-        rest = [("other events", others), ("what the draws say beyond", self.rest)]
-        return parts + [(name, unit * amount) for name, amount in rest if abs(amount) > LITTLE]
+        """From what everybody would get to what is explained, in the units that people read: names and amounts."""
+        told, unit, listed = self._told, self._unit, not isnan(self.score)
+        every: list[Any] = [*self.items, *self.events]
+        others = sum(part.amount for part in every) - sum(part.amount for part in told)
+        rest = [("all others" if listed else "other events", others), ("what the draws say beyond", self.rest)]
+        least = 0.0 if listed else LITTLE
+        parts = [*((part.name, part.amount) for part in told), *(one for one in rest if abs(one[1]) > least)]
+        return [("everybody", self._in_units(self.base)), *((name, unit * amount) for name, amount in parts)]
+
+    @property
+    def colours(self) -> list[str]:
+        """Of each step: events have their own, all else is grey."""
+        told = [colour(part.event) if isinstance(part, Contribution) else GREY for part in self._told]
+        return [GREY, *told, *[GREY] * (len(self.steps) - len(told) - 1)]
 
     @property
     def attributes_sentence(self) -> str:
@@ -303,13 +265,50 @@ class Explanation(Waterfall):
     def _in_units(self, probability: float) -> float:
         return float(probability if self.binary else self.scale.rating(probability))
 
-    @property
-    def _told(self) -> list[Contribution]:
-        return [part for part in self.events if abs(part.amount) > LITTLE]
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the way from what everybody would get to what is explained as a waterfall (extra `plot`)."""
+        from kolmogorov.interpret.plot import waterfall
 
-    @property
-    def _events(self) -> list[int]:
-        return [part.event for part in self._told]
+        return waterfall(self.sentence, self.steps, self.colours, ax)
+
+    def _lines(self) -> tuple[str, list[tuple[str, float, str]], list[str]]:
+        """Return the first amount, all others with their names, and what stands beside the sum, in lines."""
+        digits, more = 3 if self.binary else 2, [self.attributes_sentence] if self.attributes_sentence else []
+        if self.reasons:
+            more.append("Rules that lead to it, and how often they held in the training data:")
+        more += [f"  {reason}" for reason in self.reasons[:_SHOWN]]
+        (_, base), *steps = self.steps
+        return f"{base:.{digits}f}", [(name, amount, f"{amount:+.{digits}f}") for name, amount in steps], more
+
+    def __str__(self) -> str:
+        base, steps, more = self._lines()
+        # What rounds to nothing is left out.
+        told = [f"  {words} {shown(name)}" for name, _, words in steps if float(words) != 0.0]
+        return "\n".join([self.sentence, f"   {base} everybody", *told, *more])
+
+    def __repr__(self) -> str:
+        return f"<{self}>"
+
+    def _repr_html_(self) -> str:
+        base, steps, more = self._lines()
+        names, amounts, words = zip(*steps, strict=True) if steps else ((), (), ())
+        drawn = bars(names, amounts, words, self.colours[1:])
+        return card(self.sentence, note(f"{base} is what everybody would get; then"), drawn, *map(note, more))
+
+
+def contributions(read: Fitted, theta: Any, psi: Any, events: list[Event], unit: float = 1.0) -> list[Contribution]:
+    """Return by how much each event sets a theta apart from the population's: levels first, then by size."""
+    share = read.population
+    # Nothing is written as 0, not as -0.
+    amounts = unit * (theta - share) * psi + 0.0
+    columns = (column.tolist() for column in (theta, share, psi, amounts))
+    parts = []
+    for event, own, usual, chance, amount in zip(events, *columns, strict=True):
+        label = f"event {event.number} {MARK}" if event.name.endswith(MARK) else ""
+        label = f"'{event.name}'" if event.is_level else label
+        parts.append(Contribution(event.number, own, usual, chance, amount, event.items, event.users, label))
+    levels = {event.number: event.is_level for event in events}
+    return sorted(parts, key=lambda part: (not levels[part.event], -abs(part.amount)))
 
 
 def explain(
@@ -382,99 +381,9 @@ def _named_events(read: Fitted) -> list[Event]:
     return found
 
 
-# --- why an item is in somebody's list: because of what they have, and because of events ------------------------------
-
-
-@dataclass(frozen=True)
-class ItemContribution:
-    """By how much one of a user's items speaks for another.
-
-    Attributes
-    ----------
-    item : id
-    name : str
-    weight : float
-        Of the link between the two.
-    amount : float
-        The weight times what the item was to the user, times the share of links in a score.
-    """
-
-    item: Any
-    name: str
-    weight: float
-    amount: float
-
-
-@dataclass(frozen=True, repr=False)
-class ListExplanation(Waterfall):
-    """A score taken apart; ``print`` says it in words.
-
-    Attributes
-    ----------
-    user, item : id
-        The user is "guest" where one was given.
-    user_name, item_name : str
-    base : float
-        What everybody would get: the events' share, without any item.
-    items : tuple of ItemContribution
-        For each item that the user has, largest amounts first.
-    events : tuple of Contribution
-        For each event by how much the user is set apart, largest first.
-    score : float
-        The sum: what lists are ordered by. It is neither a probability nor a rating.
-    """
-
-    user: Any
-    item: Any
-    user_name: str
-    item_name: str
-    base: float
-    items: tuple[ItemContribution, ...]
-    events: tuple[Contribution, ...]
-    score: float
-    binary: bool = True
-    reasons: tuple[Any, ...] = ()
-
-    def columns(self) -> dict[str, list[Any]]:
-        """Return what the score is the sum of, as columns: what everybody would get, every item, every event."""
-        parts: list[Any] = [*self.items, *self.events]
-        nan = float("nan")
-        names = [*(f"item {part.name}" for part in self.items), *(f"event {part.event}" for part in self.events)]
-        columns: dict[str, list[Any]] = {"part": ["everybody", *names]}
-        columns["amount"] = [self.base, *(part.amount for part in parts)]
-        return columns | {
-            name: [nan, *(getattr(part, name, nan) for part in parts)] for name in ("weight", "theta", "psi")
-        }
-
-    @property
-    def said(self) -> dict[str, float]:
-        """What is explained, by its name."""
-        return {"score": self.score}
-
-    @property
-    def sentence(self) -> str:
-        """What is explained, and the strongest causes, in one line."""
-        items = [shown(part.name) for part in self.items if part.amount > LITTLE][:_CAUSES]
-        events = [f"event {part.event}" for part in self.events if part.amount > LITTLE][:_CAUSES]
-        told = "; ".join(f"because of {' and '.join(names)}" for names in (items, events) if names)
-        score = f"{shown(self.item_name)} for {shown(self.user_name)}, score {self.score:.3f}"
-        return f"{score}: {told or 'nothing that they have speaks for it'}"
-
-    @property
-    def steps(self) -> list[tuple[str, float]]:
-        """From what everybody would get to the score: names and amounts, which add up to it."""
-        parts = [(part.name, part.amount) for part in self.items]
-        parts += [(part.name, part.amount) for part in self.events]
-        parts.sort(key=lambda part: -abs(part[1]))
-        told = [part for part in parts[:_PARTS] if abs(part[1]) > LITTLE]
-        others = sum(amount for _, amount in parts) - sum(amount for _, amount in told)
-        found = [("everybody", self.base), *told]
-        return found + ([("all others", others)] if abs(others) > 0.0 else [])
-
-
 def explain_list(
     fitted: FittedLists, placed: Callable[[View], Floats], user: Any, item: Any, guest: Any, unknown: Unknown
-) -> ListExplanation:
+) -> Explanation:
     """Take the score of an item for a user, or for a guest, whose theta `placed` returns, apart."""
     if item is None or (user is None) == (guest is None):
         raise DataError("Give an item, and a user or a guest.")
@@ -503,7 +412,7 @@ def explain_list(
     told = contributions(events, theta, psi, EventItems(events).events(_ITEMS, 0), balance)
     base = balance * float(events.population @ psi)
     apart = np.array([part.amount for part in sorted(told, key=lambda part: part.event)])
-    return ListExplanation(
+    return Explanation(
         user=user,
         item=item,
         user_name=name,

@@ -10,14 +10,10 @@ from typing import Any
 import numpy as np
 
 from kolmogorov._support.optional import require
-from kolmogorov._support.typing import Floats, Rows
-from kolmogorov.data import Observations
-from kolmogorov.descent.fitted import Fitted, Trained
-from kolmogorov.errors import DataError
-from kolmogorov.interpret.events import BLUE, GREY, Event, EventItems, colour, shortened
+from kolmogorov.descent.fitted import Fitted
+from kolmogorov.interpret.events import GREY, Event, EventItems, colour, shortened
 from kolmogorov.interpret.relations import Supports
-from kolmogorov.models.ids import at_entries, id_of, rows_of
-from kolmogorov.models.metrics import held_out
+from kolmogorov.models.ids import id_of, rows_of
 
 
 def axes_of(ax: Any = None, *, size: tuple[float, float] | None = None) -> Any:
@@ -40,14 +36,9 @@ def bare(ax: Any) -> Any:
     return ax
 
 
-def waterfall(title: str, parts: Sequence[tuple[str, float]], events: Sequence[int], ax: Any = None) -> Any:
-    """Draw one bar for each part of a prediction, beginning where the one before it ended.
-
-    `events` are the numbers of the events behind the parts after the first, for their colours; further ones are grey.
-    """
+def waterfall(title: str, parts: Sequence[tuple[str, float]], colours: Sequence[str], ax: Any = None) -> Any:
+    """Draw one bar for each part of a prediction, beginning where the one before it ended."""
     ax = axes_of(ax, size=(7.5, 1.4 + 0.36 * len(parts)))
-    colours = [GREY, *(colour(event) for event in events)]
-    colours += [GREY] * (len(parts) - len(colours))
     reached = 0.0
     for place, ((_, amount), tint) in enumerate(zip(parts, colours, strict=True)):
         ax.barh([place], [amount], left=reached, color=tint, height=0.6)
@@ -66,15 +57,6 @@ def waterfall(title: str, parts: Sequence[tuple[str, float]], events: Sequence[i
     return bare(ax)
 
 
-def calibration_bins(predicted: Floats, values: Floats, bins: int = 12) -> tuple[Floats, Floats, Rows]:
-    """Return mean prediction, mean value and number of cases in the bins of equal width that hold any."""
-    place = np.minimum((predicted * bins).astype(int), bins - 1)
-    count = np.bincount(place, minlength=bins)
-    some = count > 0
-    x, y = (np.bincount(place, weights=column, minlength=bins)[some] / count[some] for column in (predicted, values))
-    return x, y, count[some]
-
-
 def _percent(share: float, _: Any) -> str:
     return f"{share:.0%}"
 
@@ -91,8 +73,7 @@ class Pictures:
     'share of the population'
     """
 
-    def __init__(self, trained: Trained, read: Fitted) -> None:
-        self._trained = trained
+    def __init__(self, read: Fitted) -> None:
         # What is drawn; of draws the one model that stands for them.
         self._fitted = read
 
@@ -149,7 +130,9 @@ class Pictures:
 
         A dot is as opaque as its psi.
         """
-        classes, size = self._classes(max_rows), self._fitted.n_events
+        counts, size = self._fitted.item_counts, self._fitted.n_events
+        classes = Supports(self._fitted.psi >= 0.5, np.flatnonzero(self._fitted.item_seen)).classes
+        classes = sorted(classes, key=lambda rows: -int(counts[rows].sum()))[:max_rows]
         ax, tints = axes_of(ax, size=(3.2 + 0.34 * size, 1.6 + 0.26 * len(classes))), [*map(colour, range(size))]
         for row, members in enumerate(classes):
             psi = np.clip(self._fitted.psi[members].mean(axis=0, dtype=np.float64), 0.0, 1.0)
@@ -158,7 +141,9 @@ class Pictures:
                 ax.plot([inside[0], inside[-1]], [row, row], color="gray", linewidth=1, zorder=1)
             ax.scatter(range(size), [row] * size, s=14, color="gray", alpha=0.25, linewidth=0, zorder=2)
             ax.scatter(range(size), [row] * size, s=55, color=tints, alpha=psi, linewidth=0, zorder=3)
-        ax.set_yticks(range(len(classes)), [short(self._label(rows)) for rows in classes])
+        best = [shortened(self._fitted.items.name(int(rows[counts[rows].argmax()])), 28) for rows in classes]
+        more = [f" +{len(rows) - 1}" if len(rows) > 1 else "" for rows in classes]
+        ax.set_yticks(range(len(classes)), [short(one + rest) for one, rest in zip(best, more, strict=True)])
         names = [short(event.name, 24) for event in self._events]
         ax.set_xticks(range(size), names, rotation=50, ha="left", rotation_mode="anchor")
         ax.xaxis.tick_top()
@@ -166,43 +151,3 @@ class Pictures:
         ax.set_ylim(len(classes) - 0.4, -0.6)
         ax.spines[:].set_visible(False)
         return ax
-
-    def history(self, ax: Any = None) -> Any:
-        """Draw the training error by sweep."""
-        ax, history = axes_of(ax, size=(5.5, 3.4)), self._fitted.history
-        sweeps, errors = [sweep.sweep for sweep in history], [sweep.rmse for sweep in history]
-        ax.plot(sweeps, errors, color=BLUE, marker="o", markersize=3)
-        ax.set(xlabel="sweep", ylabel="training RMSE")
-        return bare(ax)
-
-    def calibration(self, observations: Observations | None = None, ax: Any = None) -> Any:
-        """Draw mean outcome against mean prediction in bins; a dot's area is its number of cases.
-
-        Parameters
-        ----------
-        observations : Observations, optional
-            Those that the model was not trained on are looked at; without any, the training data.
-        ax : Axes, optional
-        """
-        test = self._trained.training
-        if observations is not None:
-            test = held_out(self._trained, observations.rescaled(self._trained.scale))
-            if not len(test):
-                raise DataError("The model was trained on all of these observations. Give others, or none.")
-        ax = axes_of(ax, size=(4.6, 4.4))
-        x, y, count = calibration_bins(at_entries(self._trained, test), test.values)
-        ax.plot([0, 1], [0, 1], color="gray", linestyle="--", linewidth=1)
-        ax.plot(x, y, color=BLUE)
-        ax.scatter(x, y, s=12 + 150 * count / count.max(), color=BLUE)
-        ax.set(xlim=(0, 1), ylim=(0, 1), xlabel="mean prediction", ylabel="mean observed")
-        return bare(ax)
-
-    def _classes(self, count: int) -> list[Rows]:
-        """Return the items of each of the classes of equal supports that most observations are about."""
-        classes = Supports(self._fitted.psi >= 0.5, np.flatnonzero(self._fitted.item_seen)).classes
-        return sorted(classes, key=lambda rows: -int(self._fitted.item_counts[rows].sum()))[:count]
-
-    def _label(self, rows: Rows) -> str:
-        best = rows[np.argmax(self._fitted.item_counts[rows])]
-        rest = f" +{len(rows) - 1}" if len(rows) > 1 else ""
-        return f"{shortened(self._fitted.items.name(int(best)), 28)}{rest}"

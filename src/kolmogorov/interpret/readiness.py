@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from scipy.special import expit, gammaincc, ndtr
+from scipy.special import gammaincc, ndtr
 
 from kolmogorov._support.jit import kernel
 from kolmogorov._support.threads import Threads
@@ -62,6 +62,21 @@ def fit_margins(indptr, indices, wanted, against, first, last, mine, moved):
 
 
 @kernel
+def describe(indptr, indices, answers, users, items, first, last, out):
+    """Write r, v, w = v (1 - 2 p) and s of every entry of the users first..last; those are exp(-x) of readiness x."""
+    for u in range(first, last):
+        total = 0.0
+        for e in range(indptr[u], indptr[u + 1]):
+            p = 1.0 / (1.0 + users[u] * items[indices[e]])
+            v = p * (1.0 - p)
+            total += v
+            out[e, 0], out[e, 1], out[e, 2] = (answers[e] - 1) - p, v, v * (1.0 - 2.0 * p)
+        for e in range(indptr[u], indptr[u + 1]):
+            v = out[e, 1]
+            out[e, 3] = v / np.sqrt(max(total - v, _TINY))
+
+
+@kernel
 def sum_departures(chosen, beyond, columns, rows, by_columns, by_rows, first, last, out):
     """Sum, over the users seen with both items, by how much their answers go together more than readiness makes them.
 
@@ -97,50 +112,46 @@ class Readiness:
     def __init__(self, table: csr_array, start: tuple[Floats, Floats] | None = None) -> None:
         n_users, n_items = table.shape
         users, items = start or (np.zeros(n_users), np.zeros(n_items))
-        yes, counts = np.bincount(_owners(table)[table.data == 2], minlength=n_users), np.diff(table.indptr)
+        yes, counts = np.diff(np.append(0, np.cumsum(table.data == 2))[table.indptr]), np.diff(table.indptr)
         free = np.flatnonzero((yes > 0) & (yes < counts))
         self.table, self.users, self.items = table[free], np.asarray(users[free]), items
-        self.turned: csr_array = self.table.T.tocsr()
-        self.answers: Rows = np.diff(self.turned.indptr)
+        # The same by items, and where each of its entries stands by users.
+        view = self.table.indptr, self.table.indices
+        turned = csr_array((np.arange(self.table.nnz), view[1], view[0]), shape=self.table.shape).T.tocsr()
+        self.by_items, self._place = (turned.indptr, turned.indices), turned.data
+        self.answers: Rows = np.diff(turned.indptr)
         given = np.bincount(self.table.indices[self.table.data == 2], minlength=n_items)
         short = np.minimum(_SHORT_OF_ALL, self.answers / 2)
-        self._fit(yes[free].astype(np.float64), np.clip(given, short, self.answers - short))
-        # r, v, w and s of each entry, by users and by items.
-        variance = np.bincount(_owners(self.table), _variances(self._chances(False)), len(free))
-        self._facts = [self._described(turned, variance) for turned in (True, False)]
+        with Threads() as dealer:
+            self._fit(dealer, yes[free].astype(np.float64), np.clip(given, short, self.answers - short))
+            # r, v, w and s of each entry.
+            self._facts = np.empty((self.table.nnz, 4), dtype=np.float32)
+            odds = np.exp(-self.users), np.exp(-self.items)
+            dealer.deal(lambda *part: describe(*view, self.table.data, *odds, *part, self._facts), len(free), 1)
 
-    def _fit(self, of_users: Floats, of_items: Floats) -> None:
-        sides = [(self.table, of_users, self.items, self.users), (self.turned, of_items, self.users, self.items)]
+    def _fit(self, dealer: Threads, of_users: Floats, of_items: Floats) -> None:
+        by_users = self.table.indptr, self.table.indices
+        sides = [(by_users, of_users, self.items, self.users), (self.by_items, of_items, self.users, self.items)]
         moved = [np.zeros(self.users.size), np.zeros(self.items.size)]
         before = np.concatenate(moved)
-        with Threads() as dealer:
-            for _ in range(_ROUNDS):
-                for (view, wanted, against, mine), steps in zip(sides, moved, strict=True):
-                    given = view.indptr, view.indices, wanted, np.exp(-against)
-                    dealer.deal(partial(_step, given, (mine, steps)), steps.size, 1)
-                now = np.concatenate(moved)
-                if float(np.abs(now - before).max(initial=0.0)) < _CLOSE:
-                    break
-                before = now
-
-    def _chances(self, turned: bool) -> Floats:
-        view = self.turned if turned else self.table
-        one, other = (self.items, self.users) if turned else (self.users, self.items)
-        found: Floats = expit(one[_owners(view)] + other[view.indices])
-        return found
-
-    def _described(self, turned: bool, variance: NDArray[Any]) -> NDArray[np.float32]:
-        view, p = self.turned if turned else self.table, self._chances(turned)
-        v, user = _variances(p), view.indices if turned else _owners(view)
-        share = v / np.sqrt(np.maximum(variance[user] - v, _TINY))
-        return np.array([(view.data == 2) - p, v, v * (1.0 - 2.0 * p), share], dtype=np.float32).T.copy()
+        for _ in range(_ROUNDS):
+            for (view, wanted, against, mine), steps in zip(sides, moved, strict=True):
+                dealer.deal(partial(_step, (*view, wanted, np.exp(-against)), (mine, steps)), steps.size, 1)
+            now = np.concatenate(moved)
+            if float(np.abs(now - before).max(initial=0.0)) < _CLOSE:
+                break
+            before = now
 
     def among(self, base: tuple[int, ...]) -> Readiness:
         """Return the readiness of those who say yes to all of some items, in what else they say."""
-        part = self.table
-        people = np.flatnonzero(np.all([part[:, [item]].toarray()[:, 0] == 2 for item in base], axis=0))
-        part = part[people]
-        part.data[np.isin(part.indices, base)] = 0
+        people = np.arange(self.users.size)
+        for item in base:
+            mine = slice(*self.by_items[0][item : item + 2])
+            likers = self.by_items[1][mine][self.table.data[self._place[mine]] == 2]
+            people = np.intersect1d(people, likers, assume_unique=True)
+        part = self.table[people]
+        for item in base:
+            part.data[part.indices == item] = 0
         part.eliminate_zeros()
         return Readiness(part, (self.users[people], self.items.copy()))
 
@@ -150,10 +161,11 @@ class Readiness:
         Sum, variance and third moment, as `sum_departures` says.
         """
         out = np.zeros((len(chosen), self.items.size, 3))
-        views = [(view.indptr, view.indices) for view in (self.turned, self.table)]
+        views = self.by_items, (self.table.indptr, self.table.indices)
+        facts = self._facts[self._place], self._facts
         beyond = chosen if later else np.full(len(chosen), -1)
         with Threads(n_jobs) as dealer:
-            work = partial(_depart, (chosen, beyond, *views, *self._facts), out)
+            work = partial(_depart, (chosen, beyond, *views, *facts), out)
             dealer.deal(work, len(chosen), max(1, self.items.size >> _SHARE_BITS))
         return out
 
@@ -164,14 +176,6 @@ def _step(given: Any, out: Any, first: int, last: int) -> None:
 
 def _depart(given: Any, out: Any, first: int, last: int) -> None:
     sum_departures(*given, first, last, out)
-
-
-def _owners(table: csr_array) -> Rows:
-    return np.repeat(np.arange(table.shape[0]), np.diff(table.indptr))
-
-
-def _variances(p: Floats) -> Floats:
-    return p * (1.0 - p)
 
 
 def p_values(departures: Floats, together: bool = True) -> Floats:

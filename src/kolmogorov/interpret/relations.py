@@ -7,14 +7,12 @@ nearer to a like than to the rating below. A rule asks for less: that i happens 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from kolmogorov._support.markup import card, note, table
-from kolmogorov._support.optional import to_frame
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov._support.validation import NONE, check_parameters, integer, one_of
 from kolmogorov.data import Observations
@@ -110,7 +108,7 @@ class Relations:
     >>> train, test = km.datasets.load("zoo").split(test_size=0.2, random_state=0)
     >>> model = km.KolmogorovModel(n_events=5, learn_from="ratings", user_reg=0.3, n_init=10, random_state=0).fit(train)
     >>> relations = model.relations()
-    >>> ("feathers", "eggs") in relations.named(relations.pairs("implication"))
+    >>> ("feathers", "eggs") in zip(*relations.counted(test).names())
     True
     """
 
@@ -153,16 +151,6 @@ class Relations:
                 "Give a larger min_ratings in model.relations()."
             )
         return self._supports.pairs(kind)
-
-    def named(self, pairs: Rows) -> list[tuple[str, str]]:
-        """Return pairs by the items' names."""
-        return [(self.items.name(j), self.items.name(i)) for j, i in pairs.tolist()]
-
-    def to_frame(self, backend: str | None = None, *, kinds: Sequence[str] = tuple(KINDS)) -> Any:
-        """Return relations as a data frame: kind and both items."""
-        rows = [(kind, *names) for kind in kinds for names in self.named(self.pairs(kind))]
-        names = ("kind", "antecedent", "consequent")
-        return to_frame({name: [row[k] for row in rows] for k, name in enumerate(names)}, backend)
 
     def counted(
         self, observations: Observations | None = None, kind: str = "implication", *, turned: bool = False

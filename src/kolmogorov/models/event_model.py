@@ -147,11 +147,11 @@ class EventModel(TransformerMixin, Recommender):  # type: ignore[misc]
 
     @property
     def plot(self) -> Pictures:
-        """Pictures with matplotlib (extra `plot`): events, users, matrix, history, calibration."""
+        """Pictures with matplotlib (extra `plot`): events, users, matrix."""
         from kolmogorov.interpret.plot import Pictures
 
         check_is_fitted(self)
-        return Pictures(self.fitted_, self._one_model)
+        return Pictures(self._one_model)
 
     def explain(self, user: Any, item: Any, *, unknown: Unknown = "average", likes: float | None = None) -> Explanation:
         """Explain what is predicted for `user` and `item`: what everybody would get, and a difference for each event.

@@ -15,7 +15,6 @@ from kolmogorov.descent.fitted import Fitted, Trained, entry_rows
 from kolmogorov.draws.convergence import convergence_of
 from kolmogorov.draws.posterior import Posterior
 from kolmogorov.errors import DataError, FitError, ParameterError
-from kolmogorov.interpret.plot import calibration_bins
 from kolmogorov.models.ids import at_entries
 from kolmogorov.models.metrics import NO_AND_YES, POPULARITY, Scores, SimpleGuesses, decisive, popularity_scores
 
@@ -124,7 +123,7 @@ def quality(test: Test | str) -> dict[str, Any]:
         return {"protocol": test} | nothing
     fresh = test.fresh
     scores = test.lists or {name: _errors(fresh, guess) for name, guess in test.guesses.items()}
-    bins = () if test.lists else zip(*calibration_bins(test.predicted, fresh.values), strict=True)
+    bins = () if test.lists else zip(*_calibration(test.predicted, fresh.values), strict=True)
     return {
         "protocol": test.protocol,
         "scores": [{"name": name, **found} for name, found in scores.items()],
@@ -222,3 +221,12 @@ def _percent(share: float) -> str:
 
 def _counted(number: int, noun: list[str]) -> str:
     return f"{number:,} {noun[0 if number == 1 else 1]}"
+
+
+def _calibration(predicted: Floats, values: Floats, bins: int = 12) -> tuple[Floats, Floats, Rows]:
+    """Return mean prediction, mean value and number of cases in the bins of equal width that hold any."""
+    place = np.minimum((predicted * bins).astype(int), bins - 1)
+    count = np.bincount(place, minlength=bins)
+    some = count > 0
+    x, y = (np.bincount(place, weights=column, minlength=bins)[some] / count[some] for column in (predicted, values))
+    return x, y, count[some]
