@@ -28,7 +28,7 @@ from kolmogorov.data.observations import liked
 from kolmogorov.interpret import Rules
 
 SEEDS = range(3)
-N_ITEMS, N_PLANTED, TABLES, CHANCE_TABLES = 40, 6, 16, 12
+N_ITEMS, N_PLANTED, TABLES, CHANCE_TABLES = 40, 6, 8, 6
 NAMED = ("zoo", "food", "un-votes", "ml-100k", "ml-1m")
 KINDS = ("independent", "users differ", "seen by different users", "both")
 SIZES = ((600, 0.6), (2000, 0.6), (600, 1.0))

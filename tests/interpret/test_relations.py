@@ -60,10 +60,6 @@ def test_relations_are_what_the_supports_say(table):
     proper = {i: s for i, s in supports.items() if 0 < len(s) < 3}
     pairs = list(itertools.permutations(proper, 2))
     assert items_of(relations.pairs()) == {(j, i) for j, i in pairs if proper[j] < proper[i]}
-    assert items_of(relations.pairs("equivalence")) == {(j, i) for j, i in pairs if j < i and proper[j] == proper[i]}
-    assert items_of(relations.pairs("exclusion")) == {(j, i) for j, i in pairs if j < i and not proper[j] & proper[i]}
-    whole = {(j, i) for j, i in pairs if j < i and proper[j] | proper[i] == {0, 1, 2}}
-    assert items_of(relations.pairs("coverage")) == whole
     assert {kind: len(relations.pairs(kind)) for kind in KINDS} == relations.counts
     assert set(relations.always) == {i for i, s in supports.items() if len(s) == 3}
     assert set(relations.never) == {i for i, s in supports.items() if not s}
@@ -90,21 +86,6 @@ def test_counts_agree_with_the_slow_twin(table, likes, turned):
             assert rules.base_rate[k] == pytest.approx((said == (then == 1)).mean())
 
 
-def test_every_exact_rule_of_the_zoo_is_found(zoo, model):
-    """D = 5 events hold all biology that is exact in the table and seen ten times."""
-    table = np.zeros((zoo.n_users, zoo.n_items), dtype=bool)
-    table[zoo.user_rows(), zoo.item_rows()] = zoo.values == 1.0
-    relations = model.relations()
-    often = [j for j in relations.rows.tolist() if table[:, j].sum() >= 10]
-    exact = {(j, i) for j in often for i in relations.rows.tolist() if i != j and table[table[:, j], i].all()}
-    never = {(j, i) for j, i in itertools.combinations(often, 2) if not (table[:, j] & table[:, i]).any()}
-    equal = items_of(relations.pairs("equivalence"))
-    assert exact <= items_of(relations.pairs()) | equal | {(i, j) for j, i in equal}
-    assert never <= items_of(relations.pairs("exclusion"))
-    assert exact
-    assert never
-
-
 @pytest.mark.parametrize(("likes", "level"), [(None, 0.7), (0.6, 0.5), (1.0, 0.9), (0.7, 0.7)])
 def test_soft_psi_of_ratings_happens_where_it_is_nearer_to_a_like(likes, level):
     rng = np.random.default_rng(7)
@@ -119,14 +100,6 @@ def test_soft_psi_of_ratings_happens_where_it_is_nearer_to_a_like(likes, level):
         expected = naive.related_pairs(model.psi_, relations.rows.tolist(), level, kind)
         assert items_of(relations.pairs(kind)) == expected
     assert len(relations.counted(films).to_frame()) == relations.counts["implication"]
-
-
-def test_items_of_other_data_are_matched_by_id(model):
-    other = Observations.from_arrays(["ant", "ant", "emu"], ["eggs", "feathers", "wings"], [1.0, 1.0, 1.0])
-    rules = model.relations().counted(other)
-    seen = dict(zip(zip(*rules.names(), strict=True), rules.support, strict=True))
-    assert seen["feathers", "eggs"] == 1
-    assert sum(seen.values()) == 1
 
 
 def test_wrong_requests_are_told(model):

@@ -40,8 +40,8 @@ _COLOURS = (
     "#4269d0", "#e68a00", "#d6453d", "#1f9e89", "#3ca951", "#e377b0", "#8f5bd6", "#5aa5d6", "#9c6b4e", "#7a7f87",
     "#b8a000", "#c2185b",
 )  # fmt: skip
-#: What is no event, and what is alone in a picture.
-GREY, BLUE = "#9aa0a6", "#4269d0"
+#: What is no event.
+GREY = "#9aa0a6"
 
 
 def colour(event: int) -> str:

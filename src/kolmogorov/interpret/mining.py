@@ -85,11 +85,10 @@ def confirmed(counting: Counting, considered: Bits, max_antecedents: int = 1, li
     lift : callable, optional
         What a model states. Without it rules are from yes to yes, and no model is asked.
     """
-    together, apart, n_judged = _pairs(counting, considered)
-    both_ways = _said(counting, *together, (_IMPLICATION,), lift)
-    parts, n_longer = [_surest(counting, both_ways)], 0
-    if lift is not None:
-        parts.append(_surest(counting, _said(counting, *apart, (_EXCLUSION, _COVERAGE), lift)))
+    pairs, p, together, n_judged = _pairs(counting, considered, (True,) if lift is None else (True, False))
+    both_ways = _said(counting, pairs[together], p[together], (_IMPLICATION,), lift)
+    apart = _said(counting, pairs[~together], p[~together], (_EXCLUSION, _COVERAGE), lift)
+    parts, n_longer = [_surest(counting, both_ways), _surest(counting, apart)], 0
     if max_antecedents > 1:
         # Of two items that go together either may follow where something else is said yes to as well.
         longer, n_longer = _longer(counting, joined(both_ways), considered, max_antecedents, lift)
@@ -97,34 +96,32 @@ def confirmed(counting: Counting, considered: Bits, max_antecedents: int = 1, li
     return replace(joined(parts).strongest(), n_judged=n_judged, n_longer=n_longer)
 
 
-def _pairs(counting: Counting, considered: Bits) -> tuple[tuple[Rows, Floats], tuple[Rows, Floats], int]:
-    """Return the pairs of items that go together, and those that go apart, with p-values; and how many were tested.
+def _pairs(counting: Counting, considered: Bits, sides: tuple[bool, ...]) -> tuple[Rows, Floats, Bits, int]:
+    """Return the pairs of items that go together, or apart, where `sides` has False, too: items, p-values and which.
 
-    They are two families of tests. Each is corrected for all pairs, also for those of which a model states nothing: it
-    has learned from the same data, and states what chance made of them.
+    And how many pairs were tested. p-values are corrected for all pairs on all sides, also for those of which a model
+    states nothing: it has learned from the same data, and states what chance made of them.
     """
-    n, number, whole = len(considered), 0, 0.0
-    step, found = max(1, _BLOCK // n), {True: [np.empty((0, 4))], False: [np.empty((0, 4))]}
+    n, number, whole, found = len(considered), 0, 0.0, [np.empty((0, 5))]
+    step = max(1, _BLOCK // n)
     for begin in range(0, n, step):
         departures = counting.readiness.departures(np.arange(begin, min(begin + step, n)), later=True)
         tested = (departures[..., 1] >= LEAST_SPREAD) & considered & considered[begin : begin + step, None]
         left, right = np.nonzero(tested)
         tests = departures[left, right]
         weight = weights(tests)
-        number, whole = number + len(left), whole + float(weight.sum())
-        for together, some in found.items():
+        number, whole = number + len(left), whole + len(sides) * float(weight.sum())
+        for together in sides:
             # What is no deviation beyond chance, skewed as it may be, has no small p-value.
-            likely = np.flatnonzero((tests[:, 0] > 0.0) == together)
-            likely = likely[tests[likely, 0] ** 2 > tests[likely, 1]]
+            likely = np.flatnonzero(((tests[:, 0] > 0.0) == together) & (tests[:, 0] ** 2 > tests[:, 1]))
             p = p_values(tests[likely], together)
             low = likely[p <= LEVEL]
-            some.append(np.column_stack([left[low] + begin, right[low], weight[low], p[p <= LEVEL]]))
-    sure = []
-    for some in found.values():
-        columns = np.concatenate(some)
-        p = corrected(columns[:, 3], columns[:, 2], whole)
-        sure.append((columns[p <= LEVEL, :2].astype(np.int64), p[p <= LEVEL]))
-    return sure[0], sure[1], number
+            which = np.full(len(low), together)
+            found.append(np.column_stack([left[low] + begin, right[low], weight[low], p[p <= LEVEL], which]))
+    columns = np.concatenate(found)
+    p = corrected(columns[:, 3], columns[:, 2], whole)
+    columns = columns[p <= LEVEL]
+    return columns[:, :2].astype(np.int64), p[p <= LEVEL], columns[:, 4] == 1.0, number
 
 
 def _said(counting: Counting, pairs: Rows, p: Floats, codes: tuple[int, ...], lift: Lift | None) -> list[Rules]:

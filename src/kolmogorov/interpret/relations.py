@@ -2,7 +2,8 @@
 
 X_j = 1 means that the drawn event lies in supp(psi_j). So supp(psi_j) ⊆ supp(psi_i) gives X_j = 1 ⇒ X_i = 1, for every
 user and whatever theta is. Of soft psi the support is where the item is at least one half; of ratings, where it is
-nearer to a like than to the rating below. A rule asks for less: that i happens more often where j does.
+nearer to a like than to the rating below. A rule asks for something else: that people who are likely to like j are, by
+what the model predicts, more likely than everybody to like i.
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ KINDS = {
 }
 # Ratings come through divisions.
 _ROUNDING = 1e-9
+#: Users that stand for all where it is asked what the model predicts on average, and predictions at once. By judgement.
+_USERS, _LIFTS = 1 << 15, 1 << 22
 #: Pairs of classes in a block, some dozens of megabytes; pairs that a call may hold, about 2 GB. By judgement.
 _BLOCK, _MOST_PAIRS = 1 << 20, 100_000_000
 
@@ -174,20 +177,22 @@ class Relations:
     def _lift(self, code: Rows, sides: Rows, ends: Rows) -> Floats:
         """Return how many times as often as for everybody the consequent is so where the antecedents are, by the model.
 
-        It is P(all) / (P(antecedents) P(consequent)) over the events, each as likely as it is for everybody: 1 / P of
-        the consequent where one support lies in the other.
+        Everybody counts as far as they are likely to have the antecedents: with p what the model predicts,
+        mean(p_j p_i) / (mean(p_j) mean(p_i)) over the users.
         """
-        share, psi = self._fitted.population, self._fitted.psi.astype(np.float64)
-        found = np.empty(len(ends))
-        for first in range(0, len(ends), _BLOCK):
-            some = slice(first, first + _BLOCK)
+        seen, found = np.flatnonzero(self._fitted.user_seen), np.empty(len(ends))
+        theta = self._fitted.theta[seen[np.linspace(0, seen.size - 1, min(seen.size, _USERS)).astype(np.int64)]]
+        psi, share, step = self._fitted.psi.astype(np.float64), theta.mean(axis=0), max(1, _LIFTS // len(theta))
+        for first in range(0, len(ends), step):
+            some = slice(first, first + step)
             left, right = (flag[:, None] for flag in FLAGS[code[some]].T)
             so = np.where(right, psi[ends[some]], 1.0 - psi[ends[some]])
-            given = np.where(left, psi[sides[some, 0]], 1.0 - psi[sides[some, 0]])
+            given = theta @ np.where(left, psi[sides[some, 0]], 1.0 - psi[sides[some, 0]]).T
             for more in sides[some, 1:].T:
-                given = given * psi[more]
-            usual = (given @ share) * (so @ share)
-            found[some] = np.where(usual > 0.0, (given * so) @ share / np.where(usual > 0.0, usual, 1.0), 1.0)
+                given *= theta @ psi[more].T
+            both = (given.T @ theta / len(theta) * so).sum(axis=1)
+            usual = given.mean(axis=0) * (so @ share)
+            found[some] = np.where(usual > 0.0, both / np.where(usual > 0.0, usual, 1.0), 1.0)
         return found
 
     def __repr__(self) -> str:

@@ -100,8 +100,7 @@ class Terms:
 class Counting:
     """Observations in which rules between the items of a model are counted.
 
-    `raters`, int64[n_items], says how many users were observed with each item, and `rates`, float64[n_items], the
-    shares of them who like it, nan where there are none.
+    `rates`, float64[n_items], says how many of the users observed with each item like it, nan where there are none.
     """
 
     def __init__(self, observations: Observations, terms: Terms, filled: bool = False) -> None:
@@ -119,10 +118,9 @@ class Counting:
             self.table = with_noes(self.table, observations, terms.only_yes)
         self._turned: csr_array = self.table.T.tocsr()
         self.n_users = int((np.diff(self.table.indptr) > 0).sum())
-        self.raters: Rows = np.diff(self._turned.indptr)
         likers = np.bincount(self.table.indices[self.table.data == 2], minlength=shape[1])
         with np.errstate(invalid="ignore", divide="ignore"):
-            self.rates: Floats = likers / self.raters
+            self.rates: Floats = likers / np.diff(self._turned.indptr)
 
     @classmethod
     def for_model(cls, trained: Trained, observations: Observations | None, likes: float) -> Counting:
@@ -198,18 +196,9 @@ def with_noes(table: csr_array, observations: Observations, training: Observatio
 
 @dataclass(frozen=True, kw_only=True)
 class Rule:
-    """One rule: if the antecedent is so, the consequent is so. What the numbers mean stands with `Rules`.
+    """One rule, and what it is in words: if the antecedent is so, the consequent is so. `Rules` says what numbers mean.
 
-    Attributes
-    ----------
-    kind : str
-    antecedent, consequent : str
-        Names of items; several antecedents are joined by "and".
-    support, held : int
-    base_rate : float
-    model_lift, p_adjusted : float or None
-    rated : bool
-        Whether a yes is a like.
+    Several antecedents are joined by "and". `rated` is whether a yes is a like.
 
     Examples
     --------
@@ -463,9 +452,7 @@ class Rules(Sequence[Rule]):
     @property
     def none(self) -> str:
         """What to say where there are no rules."""
-        if not self.n_judged:
-            return "No rule. No pair of items has enough answers to be tested, or the model's events do not come back."
-        return f"No rule. {self.looked_at} {'was' if self.n_judged == 1 else 'were'} tested."
+        return f"No rule. {self.looked_at} had enough answers to be tested."
 
     @property
     def title(self) -> str:

@@ -200,13 +200,13 @@ class EventModel(TransformerMixin, Recommender):  # type: ignore[misc]
     ) -> Rules:
         """Return the rules between items that the model states and that data confirm, strongest first.
 
-        The model states "who likes j likes i" where i happens more often in events in which j does than for everybody:
-        sum of m_d psi_jd psi_id > (sum of m_d psi_jd) (sum of m_d psi_id), m the mean theta. Nested supports are the
-        extreme: then it is always. The data confirm it if the two go together more than their users' general readiness
-        to say yes explains: a test at 5%, corrected for all pairs of items (Benjamini and Hochberg). Listed are those
-        that hold at least half of the time, more often than for everybody, in at least 20 cases; of fewer than 200
-        users in a tenth as many, and never in fewer than 5. Exclusions ("... does not like i") and coverages ("who does
-        not like j ...") are found in the same way. How rules fare on other people: ``model.rules().on(test)``.
+        The model states "who likes j likes i" where those who are likely to like j are more likely than everybody to
+        like i, by what it predicts: mean(p_j p_i) > mean(p_j) mean(p_i) over the users. The data confirm it if the two
+        go together more than their users' general readiness to say yes explains: a test at 5%, corrected for all pairs
+        of items (Benjamini and Hochberg). Listed are those that hold at least half of the time, more often than for
+        everybody, in at least 20 cases; of fewer than 200 users in a tenth as many, and never in fewer than 5.
+        Exclusions ("... does not like i") and coverages ("who does not like j ...") are found in the same way. How
+        rules fare on other people: ``model.rules().on(test)``.
 
         Parameters
         ----------
