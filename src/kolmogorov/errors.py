@@ -1,13 +1,8 @@
 """Everything that can go wrong, by name. Each message says what was expected, what came, what to do."""
 
-from __future__ import annotations
-
 
 class KolmogorovError(Exception):
     """Base of all errors raised on purpose; the command line shows its message and nothing else."""
-
-    def __str__(self) -> str:
-        return str(self.args[0]) if self.args else ""
 
 
 class DataError(KolmogorovError, ValueError):
@@ -22,7 +17,7 @@ class ParameterError(KolmogorovError, ValueError):
     """A parameter has a value outside its range, or a name nobody knows."""
 
 
-class UnknownIdError(KolmogorovError, KeyError):
+class UnknownIdError(KolmogorovError, LookupError):
     """A user or item that the model has never seen, where that was to be an error."""
 
 
@@ -44,10 +39,6 @@ class ExecutionError(KolmogorovError, RuntimeError):
 
 class InvariantError(KolmogorovError, ValueError):
     """A value breaks what always holds of its kind: a theta off the simplex, an index outside its table, a NaN."""
-
-
-class FitError(KolmogorovError, RuntimeError):
-    """A fit ended with NaN or infinite numbers."""
 
 
 class KolmogorovWarning(UserWarning):

@@ -9,7 +9,7 @@ import kolmogorov as km
 from kolmogorov import Observations
 from kolmogorov.data.view import View
 from kolmogorov.draws.priors import PsiPrior
-from kolmogorov.errors import FitError
+from kolmogorov.errors import DataError
 
 MODELS = {
     "point": km.KolmogorovModel(3, random_state=0, max_iter=5),
@@ -41,7 +41,7 @@ def test_large_and_small_weights_end_in_numbers(zoo, name, weights):
 def test_a_fit_that_breaks_down_says_so(zoo):
     fitted = MODELS["ratings"].fit(zoo).fitted_
     broken = replace(fitted, theta=np.full_like(fitted.theta, np.nan))
-    with pytest.raises(FitError, match="broke down: theta holds a number outside .* Take a smaller scale"):
+    with pytest.raises(DataError, match="broke down: theta holds a number outside .* Take a smaller scale"):
         broken.checked("Take a smaller scale.")
 
 

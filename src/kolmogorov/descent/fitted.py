@@ -24,7 +24,7 @@ from kolmogorov.data.observations import least_like
 from kolmogorov.descent.attributes import Attributed, Placing, check_form, placed_rows
 from kolmogorov.descent.engine import Sweep, history_array, history_of
 from kolmogorov.descent.files import TRAINING, Arrays, Parts, Schema, restored_training, stored_training
-from kolmogorov.errors import FitError, InvariantError
+from kolmogorov.errors import DataError, InvariantError
 from kolmogorov.solvers.rows import pair_products
 
 #: Entries that are counted at once, by judgement: some 100 MB at most.
@@ -184,7 +184,7 @@ class Trained(ABC):
         try:
             self.validate()
         except InvariantError as error:
-            raise FitError(f"The fit broke down: {error}. {remedy}") from None
+            raise DataError(f"The fit broke down: {error}. {remedy}") from None
         return self
 
 

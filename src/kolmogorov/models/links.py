@@ -24,7 +24,7 @@ from kolmogorov._support.threads import Threads, deal_pairs
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov._support.validation import check_array, check_bounded, check_indices, check_indptr
 from kolmogorov.data.view import View
-from kolmogorov.errors import FitError, InvariantError
+from kolmogorov.errors import DataError, InvariantError
 
 #: Items up to which all pairs are weighed, and neighbours of an item beyond.
 MOST_ITEMS, NEIGHBOURS = 20_000, 64
@@ -196,7 +196,7 @@ def closed_form(gram: Floats, ridges: Floats) -> Links:
     factor, failed = dpotrf(gram.T, overwrite_a=1)
     inverse = dpotri(factor, overwrite_c=1)[0].T
     if failed:
-        raise FitError("The items' regressions on each other have no solution. A larger 'ridge' may help.")
+        raise DataError("The items' regressions on each other have no solution. A larger 'ridge' may help.")
     # Only one triangle of the inverse is there.
     for item in range(len(inverse)):
         inverse[:item, item] = inverse[item, :item]

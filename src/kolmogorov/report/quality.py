@@ -14,7 +14,7 @@ from kolmogorov.data.observations import reaching
 from kolmogorov.descent.fitted import Fitted, Trained, entry_rows
 from kolmogorov.draws.convergence import convergence_of
 from kolmogorov.draws.posterior import Posterior
-from kolmogorov.errors import DataError, FitError, ParameterError
+from kolmogorov.errors import DataError, ParameterError
 from kolmogorov.models.ids import at_entries
 from kolmogorov.models.metrics import NO_AND_YES, POPULARITY, Scores, SimpleGuesses, decisive, popularity_scores
 
@@ -95,7 +95,7 @@ def tested(model: Subject, fresh: Observations) -> Test | str:
             model = again.fit(train)
             if getattr(model, "interrupted_", False):
                 raise KeyboardInterrupt
-        except (DataError, FitError, ParameterError) as error:
+        except (DataError, ParameterError) as error:
             return f"The same settings could not be fitted to four fifths of the data: {error}"
         protocol = (
             f"All given data was used for training. So the same settings were fitted to four fifths of it and tested "
