@@ -199,6 +199,7 @@ def test_sweeps_go_on_from_the_duals_of_the_last_one(zoo, tmp_path):
         solver = resolve("binary", "newton", warm=warm)
         return KolmogorovModel.as_in_paper(4, item_solver=solver, max_iter=6, random_state=0, **changes).fit(zoo)
 
+    assert not KolmogorovModel.as_in_paper(4).item_solver.warm
     warm, cold = fit(True), fit(False)
     assert warm.history_[-1].rmse == pytest.approx(cold.history_[-1].rmse, rel=0.02)
     path = tmp_path / "fit"

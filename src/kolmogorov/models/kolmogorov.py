@@ -76,6 +76,7 @@ _DESCENT: dict[str, Any] = {
     "armijo": 0.3,
     "initial_dual": 1.0,
     "screened": True,
+    "warm": False,
 }
 #: The share of a table's ratings that must change, in one update or in several, for chains to go over it; by
 #: judgement. Below, only rows move.
