@@ -12,7 +12,7 @@ import numpy as np
 from harness import Column, Table, data_folder, finish, machine, movielens
 
 from kolmogorov import KolmogorovModel, datasets
-from kolmogorov._support.optional import installed
+from kolmogorov._support.outside import installed
 from kolmogorov._support.threads import one_blas_thread
 from kolmogorov.solvers import bqp, resolve
 from kolmogorov.solvers.bqp import BinaryQP

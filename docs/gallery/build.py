@@ -23,7 +23,7 @@ from PIL import Image
 mpl.use("Agg")
 HERE = Path(__file__).resolve().parent
 #: The scripts in the order of the page.
-PAGES = ("food", "digits", "planted", "movielens")
+PAGES = ("food", "digits", "movielens")
 _CELL = re.compile(r"^# %%.*\n", re.MULTILINE)
 _PICTURE = re.compile(r"^# picture: (.*)\n?", re.MULTILINE)
 _SETTING = re.compile(r"^# gallery: (\w+) (\S+)\n", re.MULTILINE)

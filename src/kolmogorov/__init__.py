@@ -16,7 +16,7 @@ _HOMES = {
     "KolmogorovModel": "kolmogorov.models.kolmogorov",
     "ListModel": "kolmogorov.models.lists",
     "Cuda": "kolmogorov.gpu.cuda",
-    "Dask": "kolmogorov.cluster.dask",
+    "Dask": "kolmogorov.cluster",
     "Observations": "kolmogorov.data.observations",
     "associations": "kolmogorov.interpret.mining",
     "bqp": "kolmogorov.solvers.bqp",

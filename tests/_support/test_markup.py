@@ -7,8 +7,7 @@ from html.parser import HTMLParser
 import pytest
 
 from kolmogorov import BayesianKolmogorovModel, KolmogorovModel
-from kolmogorov._support.markup import bars, card, shown, table
-from kolmogorov._support.progress import notice
+from kolmogorov._support.display import bars, card, notice, shown, table
 
 EVIL = "<script>alert(1)</script>"
 

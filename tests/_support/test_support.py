@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 import kolmogorov as km
-from kolmogorov._support.optional import require, to_frame
+from kolmogorov._support.outside import check_writable, replacing, require, to_frame
 from kolmogorov._support.seeds import base_seed, row_seeds
-from kolmogorov._support.writing import check_writable, replacing
 from kolmogorov.errors import FileWriteError, MissingExtraError, ParameterError
 
 
@@ -79,7 +78,7 @@ def test_seeds():
 
 
 def test_missing_extras_name_the_command(monkeypatch):
-    import kolmogorov._support.optional as optional
+    import kolmogorov._support.outside as optional
 
     monkeypatch.setattr(optional, "installed", lambda module: False)
     with pytest.raises(MissingExtraError, match=r"Plots needs matplotlib. In the clone, run: pip install '.\[x\]'"):

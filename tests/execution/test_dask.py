@@ -15,7 +15,7 @@ import kolmogorov as km
 from helpers.planned import planned
 from helpers.processes import PATIENCE, wait_until
 from kolmogorov import KolmogorovModel, Observations
-from kolmogorov.cluster.dask import Dask
+from kolmogorov.cluster import Dask
 from kolmogorov.data.datasets import planted
 from kolmogorov.errors import DataError, ExecutionError, ParameterError
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from kolmogorov import KolmogorovModel
-from kolmogorov.cluster.dask import Dask
+from kolmogorov.cluster import Dask
 from kolmogorov.data.datasets import planted
 
 distributed = pytest.importorskip("distributed", reason="the extra 'dask' is not installed")

@@ -105,9 +105,7 @@ def test_packed_tables(cuda, table, tmp_path):
 
 
 def test_without_cupy_the_command_is_named(monkeypatch):
-    from kolmogorov._support import optional
-
-    monkeypatch.setattr(optional, "installed", lambda module: False)
+    monkeypatch.setattr("kolmogorov._support.outside.installed", lambda module: False)
     with pytest.raises(MissingExtraError, match=r"pip install '.\[cuda\]'"):
         Cuda()
 

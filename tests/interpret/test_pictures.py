@@ -56,7 +56,7 @@ def test_users_are_made_of_events(model):
 
 
 def test_without_matplotlib_the_command_is_told(model, monkeypatch):
-    monkeypatch.setattr("kolmogorov._support.optional.find_spec", lambda name: None)
+    monkeypatch.setattr("kolmogorov._support.outside.find_spec", lambda name: None)
     with pytest.raises(MissingExtraError, match=r"pip install '.\[plot\]'"):
         model.plot.events()
 

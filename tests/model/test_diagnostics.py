@@ -130,6 +130,6 @@ def test_arviz_itself(noisy):
 
 
 def test_without_arviz_the_command_is_told(models, halves, monkeypatch):
-    monkeypatch.setattr("kolmogorov._support.optional.find_spec", lambda name: None)
+    monkeypatch.setattr("kolmogorov._support.outside.find_spec", lambda name: None)
     with pytest.raises(MissingExtraError, match=r"pip install '.\[arviz\]'"):
         models["values"].to_arviz(halves[1])

@@ -138,7 +138,7 @@ def test_from_dimod_keeps_energies():
 
 
 def test_a_missing_extra_names_its_command(monkeypatch):
-    import kolmogorov._support.optional as optional
+    import kolmogorov._support.outside as optional
 
     monkeypatch.setattr(optional, "installed", lambda module: False)
     with pytest.raises(MissingExtraError, match=r"pip install '.\[sdp\]'"):

@@ -9,7 +9,7 @@ import numba
 import numpy as np
 from numba.core import event
 
-from kolmogorov._support.progress import notice
+from kolmogorov._support.display import notice
 
 
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -141,7 +141,7 @@ def serve(model: str, **given: Any) -> None:
       kolmogorov serve model.km
       KOLMOGOROV_TOKEN=secret kolmogorov serve model.km --host 0.0.0.0 --workers 2
     """
-    from kolmogorov._support.optional import require
+    from kolmogorov._support.outside import require
 
     for module in ("fastapi", "uvicorn", "pydantic_settings", "prometheus_client"):
         require(module, extra="serve", purpose="A server")

@@ -15,9 +15,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from kolmogorov._support.markup import shown
-from kolmogorov._support.progress import is_silent
-from kolmogorov._support.writing import replacing
+from kolmogorov._support.display import is_silent, shown
+from kolmogorov._support.outside import replacing
 from kolmogorov.cli.shell import standard_output
 
 

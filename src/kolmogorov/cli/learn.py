@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 import kolmogorov as km
-from kolmogorov._support.progress import silence
+from kolmogorov._support.display import silence
 from kolmogorov.cli.display import counting_bar, held_out_scores, out, show, tell, understood
 from kolmogorov.cli.options import DATA, LAYOUT, MODEL, READING, loaded, options, pair_texts, read_input, refuse_strange
 from kolmogorov.cli.shell import INTERRUPTED, SETTABLE, Verb, doing, flag_of

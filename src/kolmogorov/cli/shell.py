@@ -18,8 +18,7 @@ from typing import Any
 
 import click
 
-from kolmogorov._support.markup import shown
-from kolmogorov._support.progress import is_silent, say
+from kolmogorov._support.display import is_silent, say, shown
 from kolmogorov.errors import FileWriteError, KolmogorovError, KolmogorovWarning, ParameterError
 
 DEBUG = "KOLMOGOROV_DEBUG"
@@ -100,7 +99,7 @@ def doing(words: str | None) -> None:
 
 def _check_output(context: click.Context) -> None:
     """Refuse an output that is an input, or cannot be written, before any work; a model may be updated in its place."""
-    from kolmogorov._support.writing import check_writable
+    from kolmogorov._support.outside import check_writable
 
     output = context.params.get("output")
     if output in (None, "-"):

@@ -17,7 +17,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kolmogorov._support.progress import notice, warn
+from kolmogorov._support.display import notice, warn
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data.columns import ID_NAMES, candidates, id_column, index_column
 from kolmogorov.data.sources import TextSource, columns_of, is_table

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kolmogorov._support.progress import notice
+from kolmogorov._support.display import notice
 from kolmogorov._support.typing import Floats
 from kolmogorov._support.validation import suggestion
 from kolmogorov.data.sources import Source, TextSource, is_table, sources_of

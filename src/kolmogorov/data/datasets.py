@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kolmogorov._support.progress import notice
+from kolmogorov._support.display import notice
 from kolmogorov._support.seeds import generator
 from kolmogorov._support.typing import Floats
 from kolmogorov._support.validation import NONE, check_parameters, integer, real, suggestion

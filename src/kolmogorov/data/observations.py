@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from kolmogorov._support.optional import to_frame
+from kolmogorov._support.outside import to_frame
 from kolmogorov._support.seeds import generator
 from kolmogorov._support.typing import Floats
 from kolmogorov._support.validation import between, check_parameters, integer, one_of

@@ -19,7 +19,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyarrow import parquet
 
-from kolmogorov._support.progress import notice
+from kolmogorov._support.display import notice
 from kolmogorov._support.typing import Floats
 from kolmogorov.data import columns as named
 from kolmogorov.data.observations import Observations, check_any

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kolmogorov._support.progress import says_stop, warn
+from kolmogorov._support.display import says_stop, warn
+from kolmogorov._support.outside import check_writable
 from kolmogorov._support.seeds import generator, row_seeds
 from kolmogorov._support.threads import Threads
 from kolmogorov._support.typing import Floats
 from kolmogorov._support.validation import check_between
-from kolmogorov._support.writing import check_writable
 from kolmogorov.data.observations import Observations
 from kolmogorov.data.view import View
 from kolmogorov.descent.files import Schema, read, refusing, write

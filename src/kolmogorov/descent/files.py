@@ -22,7 +22,7 @@ import pyarrow as pa
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from kolmogorov._support.writing import replacing
+from kolmogorov._support.outside import replacing
 from kolmogorov.data import Observations, Scale, Vocabulary
 from kolmogorov.data.told import Provenance
 from kolmogorov.data.view import View

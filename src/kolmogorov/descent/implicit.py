@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from kolmogorov._support.progress import says_stop
+from kolmogorov._support.display import says_stop
 from kolmogorov._support.seeds import generator
 from kolmogorov._support.threads import Threads, one_blas_thread
 from kolmogorov.data.observations import Observations

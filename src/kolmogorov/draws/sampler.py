@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from kolmogorov._support.threads import Threads, one_blas_thread
 from kolmogorov._support.typing import Floats, Rows
-from kolmogorov.cluster.dask import Dask
+from kolmogorov.cluster import Dask
 from kolmogorov.data import Observations
 from kolmogorov.data.attributes import Attributes, TableAttributes
 from kolmogorov.data.changes import Change

@@ -8,8 +8,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from kolmogorov._support.optional import require
-from kolmogorov._support.progress import notice
+from kolmogorov._support.display import notice
+from kolmogorov._support.outside import require
 from kolmogorov._support.validation import byte_count, check_parameters, integer
 from kolmogorov.errors import ExecutionError
 

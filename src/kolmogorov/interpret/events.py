@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from kolmogorov._support.markup import bars, card, note, table
-from kolmogorov._support.optional import to_frame
+from kolmogorov._support.display import bars, card, note, table
+from kolmogorov._support.outside import to_frame
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data import Vocabulary
 from kolmogorov.data.observations import reaching

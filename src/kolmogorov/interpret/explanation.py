@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kolmogorov._support.markup import bars, card, note, shown
-from kolmogorov._support.optional import to_frame
+from kolmogorov._support.display import bars, card, note, shown
+from kolmogorov._support.outside import to_frame
 from kolmogorov._support.typing import Floats
 from kolmogorov.data import Scale
 from kolmogorov.data.observations import reaching

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from kolmogorov._support.optional import require
+from kolmogorov._support.outside import require
 from kolmogorov.descent.fitted import Fitted
 from kolmogorov.interpret.events import GREY, Event, EventItems, colour, shortened
 from kolmogorov.interpret.relations import Supports

@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from kolmogorov._support.markup import card, note, table
+from kolmogorov._support.display import card, note, table
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov._support.validation import NONE, check_parameters, integer, one_of
 from kolmogorov.data import Observations

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from kolmogorov._support.markup import card, shown, table
-from kolmogorov._support.optional import to_frame
+from kolmogorov._support.display import card, shown, table
+from kolmogorov._support.outside import to_frame
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov._support.validation import Requirement, check_parameters
 from kolmogorov.data import Observations, Scale, Vocabulary

@@ -19,8 +19,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from kolmogorov import _version
-from kolmogorov._support.optional import to_frame
-from kolmogorov._support.progress import passing, says_stop, warn
+from kolmogorov._support.display import passing, says_stop, warn
+from kolmogorov._support.outside import to_frame
 from kolmogorov._support.seeds import base_seed
 from kolmogorov._support.threads import thread_count
 from kolmogorov._support.typing import Floats, Rows

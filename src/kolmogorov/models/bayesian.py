@@ -8,7 +8,7 @@ from typing import Any, Literal, Self
 
 from sklearn.utils.validation import check_is_fitted
 
-from kolmogorov._support.progress import notice
+from kolmogorov._support.display import notice
 from kolmogorov._support.seeds import base_seed
 from kolmogorov._support.threads import Threads
 from kolmogorov._support.typing import Floats
@@ -22,7 +22,7 @@ from kolmogorov._support.validation import (
     integer,
     one_of,
 )
-from kolmogorov.cluster.dask import Dask
+from kolmogorov.cluster import Dask
 from kolmogorov.data.attributes import Newcomers, TableAttributes
 from kolmogorov.data.changes import Change
 from kolmogorov.data.observations import Observations

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from kolmogorov._support.optional import installed, require
+from kolmogorov._support.outside import installed, require
 from kolmogorov._support.typing import Floats
 from kolmogorov.data.observations import Observations, check_any
 from kolmogorov.draws.convergence import effective_size, split_rhat

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from kolmogorov._support.optional import to_frame
+from kolmogorov._support.outside import to_frame
 from kolmogorov._support.threads import one_blas_thread
 from kolmogorov._support.typing import Floats
 from kolmogorov._support.validation import AUTO, BOOLEAN, CALLBACK, NONE, Requirement, instance, integer, real
-from kolmogorov.cluster.dask import Dask
+from kolmogorov.cluster import Dask
 from kolmogorov.data import Observations
 from kolmogorov.data.observations import dense_of
 from kolmogorov.data.scale import LARGEST_WEIGHT

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from kolmogorov._support.progress import warn
+from kolmogorov._support.display import warn
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov._support.validation import check_parameters, one_of
 from kolmogorov.data import Observations, Vocabulary

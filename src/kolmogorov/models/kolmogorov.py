@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from kolmogorov._support.progress import notice, warn
+from kolmogorov._support.display import notice, warn
 from kolmogorov._support.seeds import base_seed
 from kolmogorov._support.threads import Threads
 from kolmogorov._support.typing import Floats
@@ -30,7 +30,7 @@ from kolmogorov._support.validation import (
     one_of,
     real,
 )
-from kolmogorov.cluster.dask import Dask
+from kolmogorov.cluster import Dask
 from kolmogorov.data.attributes import Newcomers, TableAttributes
 from kolmogorov.data.changes import Change
 from kolmogorov.data.observations import Observations, check_trainable, liked

@@ -10,7 +10,7 @@ import numpy as np
 from kolmogorov._support.seeds import generator, row_seeds
 from kolmogorov._support.threads import Threads, one_blas_thread
 from kolmogorov._support.typing import Floats
-from kolmogorov.cluster.dask import Dask, ShardedEngine, SpreadView
+from kolmogorov.cluster import Dask, ShardedEngine, SpreadView
 from kolmogorov.data.observations import Observations, check_trainable
 from kolmogorov.data.view import View
 from kolmogorov.descent.distillation import returning

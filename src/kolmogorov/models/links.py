@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from scipy.linalg.lapack import dpotrf, dpotri
 from scipy.sparse import csc_array, csr_array
 
+from kolmogorov._support.display import notice
 from kolmogorov._support.jit import kernel
-from kolmogorov._support.progress import notice
 from kolmogorov._support.threads import Threads, deal_pairs
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov._support.validation import check_array, check_bounded, check_indices, check_indptr

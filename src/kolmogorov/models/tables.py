@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_non_negative, validate_data
 
-from kolmogorov._support.progress import warn
+from kolmogorov._support.display import warn
 from kolmogorov.data import Observations, Vocabulary, read_ratings
 from kolmogorov.data.columns import refuse_list, refuse_scales, usual_columns
 from kolmogorov.data.observations import NotNumbersError, check_trainable, dense_of

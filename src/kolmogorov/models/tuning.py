@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from kolmogorov._support.markup import card, table
-from kolmogorov._support.optional import to_frame
-from kolmogorov._support.progress import says_stop, warn
+from kolmogorov._support.display import card, says_stop, table, warn
+from kolmogorov._support.outside import to_frame
 from kolmogorov._support.seeds import base_seed
 from kolmogorov._support.validation import NONE, POSITIVE, check_parameters, integer, suggestion
 from kolmogorov.data import Observations

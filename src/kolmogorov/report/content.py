@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from kolmogorov._support.progress import notice
+from kolmogorov._support.display import notice
 from kolmogorov._support.validation import check_parameters, integer
 from kolmogorov.data import Observations
 from kolmogorov.draws.convergence import convergence_of

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from kolmogorov._support.progress import notice
+from kolmogorov._support.display import notice
 from kolmogorov._support.typing import Rows
 from kolmogorov._support.validation import check_parameters, integer
 from kolmogorov.data import Observations

@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kolmogorov._support.optional import require
-from kolmogorov._support.writing import replacing
+from kolmogorov._support.outside import replacing, require
 
 
 def as_text(array: NDArray[Any]) -> str:

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kolmogorov._support.optional import require
+from kolmogorov._support.outside import require
 from kolmogorov._support.seeds import base_seed, row_seeds
 from kolmogorov._support.threads import one_blas_thread
 from kolmogorov._support.typing import Floats

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from kolmogorov._support.optional import require
+from kolmogorov._support.outside import require
 from kolmogorov._support.typing import Floats, Seeds
 from kolmogorov.solvers.contract import Known, RowSolver, stop_cell
 from kolmogorov.solvers.rounding import best_rounding, lift

@@ -20,7 +20,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from kolmogorov._support.optional import require
+from kolmogorov._support.outside import require
 from kolmogorov._support.threads import Threads, one_blas_thread
 from kolmogorov._support.typing import Floats
 from kolmogorov._support.validation import byte_count, check_parameters, integer

@@ -1,1 +1,0 @@
-"""The descent over shards, and chains as tasks, on Dask."""
