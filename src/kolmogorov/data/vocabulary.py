@@ -63,15 +63,17 @@ def one_dimensional(raw: Any, what: str) -> NDArray[Any]:
 class IdColumn(dict[Any, int]):
     """The ids of one side: their texts, whatever they came as, and the key of every cell there was."""
 
-    def __init__(self, what: str, missing: Sequence[str] = ()) -> None:
+    def __init__(self, what: str, missing: Sequence[str] = (), blank: bool = False) -> None:
         super().__init__()
-        self.what, self.texts = what, Coder()
+        # In an array an empty text is an id like others; in a file it is a cell that says nothing.
+        self.what, self.texts, self._blank = what, Coder(), blank
         self._gone = {mark for mark in missing if mark.casefold() in BLANK_WORDS}
 
     def __missing__(self, cell: Any) -> int:
         """Find the key of a cell: -1 of what stands for nothing, -2 of what cannot be an id."""
         text = "" if cell is None else id_text(cell[1] if isinstance(cell, tuple) else cell)
-        self[cell] = key = -1 if text in self._gone else self.texts[text] if text else -2
+        named = text or (self._blank and cell is not None and text is not None)
+        self[cell] = key = -1 if text in self._gone else self.texts[text] if named else -2
         return key
 
     def keys_of(self, cells: list[Any], codes: NDArray[Any], place: Place, first: int = 0) -> NDArray[np.int32]:
@@ -91,7 +93,7 @@ class IdColumn(dict[Any, int]):
 
 def coded(raw: Any, what: str = "id", place: Place = in_array) -> tuple[list[str], Rows]:
     """Return the distinct texts of an array-like of ids, and which of them each entry is."""
-    array, ids = one_dimensional(raw, f"{what} ids"), IdColumn(what)
+    array, ids = one_dimensional(raw, f"{what} ids"), IdColumn(what, blank=True)
     if array.dtype.kind in "iu":
         cells, codes = np.unique(array, return_inverse=True)
         return list(map(str, cells.tolist())), codes.astype(np.int64, copy=False)

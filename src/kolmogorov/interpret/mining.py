@@ -85,6 +85,8 @@ def confirmed(counting: Counting, considered: Bits, max_antecedents: int = 1, li
     lift : callable, optional
         What a model states. Without it rules are from yes to yes, and no model is asked.
     """
+    # Of items with fewer answers nothing can be listed: a long tail is not gone through pair by pair.
+    considered = considered & (counting.answers >= least_cases(counting.n_users))
     pairs, p, together, n_judged = _pairs(counting, considered, (True,) if lift is None else (True, False))
     both_ways = _said(counting, pairs[together], p[together], (_IMPLICATION,), lift)
     apart = _said(counting, pairs[~together], p[~together], (_EXCLUSION, _COVERAGE), lift)
@@ -102,13 +104,13 @@ def _pairs(counting: Counting, considered: Bits, sides: tuple[bool, ...]) -> tup
     And how many pairs were tested. p-values are corrected for all pairs on all sides, also for those of which a model
     states nothing: it has learned from the same data, and states what chance made of them.
     """
-    n, number, whole, found = len(considered), 0, 0.0, [np.empty((0, 5))]
-    step = max(1, _BLOCK // n)
-    for begin in range(0, n, step):
-        departures = counting.readiness.departures(np.arange(begin, min(begin + step, n)), later=True)
-        tested = (departures[..., 1] >= LEAST_SPREAD) & considered & considered[begin : begin + step, None]
-        left, right = np.nonzero(tested)
-        tests = departures[left, right]
+    rows, number, whole, found = np.flatnonzero(considered), 0, 0.0, [np.empty((0, 5))]
+    step = max(1, _BLOCK // len(considered))
+    for begin in range(0, len(rows), step):
+        some = rows[begin : begin + step]
+        departures = counting.readiness.departures(some, later=True)
+        left, right = np.nonzero((departures[..., 1] >= LEAST_SPREAD) & considered)
+        tests, left = departures[left, right], some[left]
         weight = weights(tests)
         number, whole = number + len(left), whole + len(sides) * float(weight.sum())
         for together in sides:
@@ -117,7 +119,7 @@ def _pairs(counting: Counting, considered: Bits, sides: tuple[bool, ...]) -> tup
             p = p_values(tests[likely], together)
             low = likely[p <= LEVEL]
             which = np.full(len(low), together)
-            found.append(np.column_stack([left[low] + begin, right[low], weight[low], p[p <= LEVEL], which]))
+            found.append(np.column_stack([left[low], right[low], weight[low], p[p <= LEVEL], which]))
     columns = np.concatenate(found)
     p = corrected(columns[:, 3], columns[:, 2], whole)
     columns = columns[p <= LEVEL]

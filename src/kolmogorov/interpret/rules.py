@@ -100,7 +100,7 @@ class Terms:
 class Counting:
     """Observations in which rules between the items of a model are counted.
 
-    `rates`, float64[n_items], says how many of the users observed with each item like it, nan where there are none.
+    `answers` says how many users were observed with each item, `rates`, float64[n_items], which share of them likes it.
     """
 
     def __init__(self, observations: Observations, terms: Terms, filled: bool = False) -> None:
@@ -118,9 +118,10 @@ class Counting:
             self.table = with_noes(self.table, observations, terms.only_yes)
         self._turned: csr_array = self.table.T.tocsr()
         self.n_users = int((np.diff(self.table.indptr) > 0).sum())
+        self.answers = np.diff(self._turned.indptr)
         likers = np.bincount(self.table.indices[self.table.data == 2], minlength=shape[1])
         with np.errstate(invalid="ignore", divide="ignore"):
-            self.rates: Floats = likers / np.diff(self._turned.indptr)
+            self.rates: Floats = likers / self.answers
 
     @classmethod
     def for_model(cls, trained: Trained, observations: Observations | None, likes: float) -> Counting:
