@@ -14,8 +14,6 @@ the losses of the same ratings; less than two standard errors is a tie. Settings
 from 100 on; only the rank and kind of factorisation machines in `kinds` is the best by the test part itself.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 import time

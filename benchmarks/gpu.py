@@ -6,8 +6,6 @@
 tests compare the kernels one by one.
 """
 
-from __future__ import annotations
-
 import sys
 import time
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """What the benchmarks share: data, clocks, memory, processes, peers that may be absent, and where results go."""
 
-from __future__ import annotations
-
 import datetime
 import multiprocessing
 import os

@@ -11,8 +11,6 @@ other methods, user by user, and its standard error.
     python benchmarks/lists.py [ml-100k|ml-1m|planted|games|areas] ...
 """
 
-from __future__ import annotations
-
 import sys
 import time
 import warnings

@@ -1,7 +1,5 @@
 """Tables of many kinds, made from random numbers: none of them is drawn from a Kolmogorov model."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

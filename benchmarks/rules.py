@@ -12,8 +12,6 @@ popularity; users who differ in readiness; items seen by different users; both. 
 ours stands Fisher's exact test of all pairs with Bonferroni's correction.
 """
 
-from __future__ import annotations
-
 import sys
 import time
 from typing import Any

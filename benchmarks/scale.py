@@ -7,8 +7,6 @@ memory; it needs about 12 GB of disk under the temporary directory. `cluster` co
 on 10 million ratings, on two processors. Every run is a process of its own.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 import tempfile

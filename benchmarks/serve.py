@@ -6,8 +6,6 @@ that a slow answer delays none but itself.
     python benchmarks/serve.py [SECONDS]
 """
 
-from __future__ import annotations
-
 import asyncio
 import socket
 import subprocess

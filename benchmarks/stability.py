@@ -15,8 +15,6 @@ with as many topics as the soft model has events.
 A table takes no new fit after `LIMIT` seconds; rows that are missing then are left out.
 """
 
-from __future__ import annotations
-
 import itertools
 import sys
 import time

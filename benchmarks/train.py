@@ -8,8 +8,6 @@ of user, item, rating; pandas reads ids as texts and numbers them, which is what
 five in turns.
 """
 
-from __future__ import annotations
-
 import os
 import statistics
 import sys

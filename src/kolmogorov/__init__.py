@@ -3,8 +3,6 @@
 Names are imported when they are first used, so that ``import kolmogorov`` is quick.
 """
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import Any
 

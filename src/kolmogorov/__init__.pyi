@@ -1,7 +1,7 @@
 from kolmogorov import errors as errors
 from kolmogorov import interpret as interpret
 from kolmogorov import solvers as solvers
-from kolmogorov.cluster.dask import Dask as Dask
+from kolmogorov.cluster import Dask as Dask
 from kolmogorov.data import datasets as datasets
 from kolmogorov.data.observations import Observations as Observations
 from kolmogorov.data.read import pack as pack

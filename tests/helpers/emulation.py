@@ -1,7 +1,5 @@
 """Kernels for GPUs, run on the host: built with the C++ compiler against `emulation.hpp`, called with NumPy arrays."""
 
-from __future__ import annotations
-
 import ctypes
 import hashlib
 import re

@@ -1,7 +1,5 @@
 """Files that lie: taken apart, altered, and put together again with right checksums, as an attacker would."""
 
-from __future__ import annotations
-
 import io
 import json
 import warnings

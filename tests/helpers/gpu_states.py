@@ -1,7 +1,5 @@
 """Where chains on a GPU are, as chains on threads have it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A stand-in for CuPy that is the host: NumPy, and streams in which everything has happened already."""
 
-from __future__ import annotations
-
 from importlib.machinery import ModuleSpec
 from types import ModuleType, SimpleNamespace
 

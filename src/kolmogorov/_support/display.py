@@ -1,7 +1,5 @@
 """What people read, in a terminal and in a notebook. Names are data: they are shown and escaped, never interpreted."""
 
-from __future__ import annotations
-
 import logging
 import sys
 import time

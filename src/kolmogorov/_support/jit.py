@@ -1,7 +1,5 @@
 """The only place that compiles, a word to whoever waits for it, and random numbers inside kernels (splitmix64)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

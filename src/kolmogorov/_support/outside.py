@@ -1,7 +1,5 @@
 """What lies outside: files, which are either whole or not there, and packages that are not part of the core."""
 
-from __future__ import annotations
-
 import os
 import secrets
 import stat

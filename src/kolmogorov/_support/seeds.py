@@ -3,8 +3,6 @@
 A row's stream is fixed by (seed, sweep, side, row). The same bits come out on one thread, on eight, or on a cluster.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Verbs that ask a model: `predict`, `recommend`, `explain`, `rules`, `evaluate`, `report`."""
 
-from __future__ import annotations
-
 import sys
 import tempfile
 from dataclasses import asdict

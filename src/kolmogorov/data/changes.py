@@ -3,8 +3,6 @@
 Ids that are new stand behind those that were there, so that the numbers of rows only change where ids leave.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Which column of a table is what: as asked for, else by its usual name or place; what is doubtful is asked."""
 
-from __future__ import annotations
-
 import os
 import re
 import unicodedata

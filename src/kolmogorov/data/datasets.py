@@ -3,8 +3,6 @@
 Sources and licences of the bundled ones are beside their files.
 """
 
-from __future__ import annotations
-
 import csv
 import hashlib
 import http.client

@@ -5,8 +5,6 @@ understood, and what is missing is left out (`_read`). Of all sources together t
 (`understood`): of files here, and of the row groups of files that workers of a cluster read (`read_group`).
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace

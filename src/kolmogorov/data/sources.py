@@ -3,8 +3,6 @@
 A text file is parsed by Arrow. Its first two records, and what is wrong with it, are found by Python's `csv`.
 """
 
-from __future__ import annotations
-
 import bz2
 import codecs
 import csv

@@ -1,7 +1,5 @@
 """Values as numbers, whatever they are written as: only distinct texts are looked at, all of a column together."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence

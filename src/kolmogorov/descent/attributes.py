@@ -6,8 +6,6 @@ one has a nearest item in the one model: with its thetas Theta, whose rows weigh
 (1, z) @ mean_k B_k, B_k = S_k Theta_k^T W Theta (Theta^T W Theta)^-1. Users are placed likewise, by psis.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 

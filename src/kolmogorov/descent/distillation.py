@@ -11,8 +11,6 @@ lead away from what another sample finds. Bits come from chances on which being 
 Both halves of the chains go the same way apart, and tell which events are found again, and how many.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from dataclasses import replace

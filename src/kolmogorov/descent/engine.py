@@ -1,7 +1,5 @@
 """Algorithm 4: half-steps that solve all rows of one side, sweeps of both, and the search over sweeps and starts."""
 
-from __future__ import annotations
-
 import hashlib
 import time
 from collections.abc import Callable

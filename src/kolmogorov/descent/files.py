@@ -6,8 +6,6 @@ ends in ? may be absent. A file may have been made by anybody: the name, type an
 schema and with the file before memory is asked for, nothing is unpickled, and who reads a file checks what arrays say.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import os

@@ -5,8 +5,6 @@ a chain. Each descent alternates the users' problem, on the simplex, and a ridge
 begin at random are averaged.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

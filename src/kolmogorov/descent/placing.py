@@ -11,8 +11,6 @@ again from their own ratings, as if they were new, they should come out where th
 which they do so best; likewise for items.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, Literal

@@ -1,7 +1,5 @@
 """Markov chains over Kolmogorov models: a sweep draws every psi_i, every theta_u, the noise and the priors."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Do the chains agree? Looked at once at the end of sampling, for predictions and for the priors."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

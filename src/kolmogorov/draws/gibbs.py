@@ -1,7 +1,5 @@
 """Kernels of the chains: random numbers, and draws of rows (items on levels, users on the simplex) given the rest."""
 
-from __future__ import annotations
-
 from math import erfc, pi, sqrt
 
 import numpy as np

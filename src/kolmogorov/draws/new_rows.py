@@ -5,8 +5,6 @@ an item without observations there is no pattern, so that thetas and psis are ex
 chains are through.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

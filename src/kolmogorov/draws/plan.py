@@ -3,8 +3,6 @@
 Here is also all that a benchmark chose; other constants, by judgement, stand where they are used.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, replace
 from typing import Any

@@ -1,7 +1,5 @@
 """What is kept of the chains, and what it predicts."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property

@@ -1,7 +1,5 @@
 """From a table and a plan to draws: chains from their start to their last draw, wherever they run, with callbacks."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor

@@ -6,8 +6,6 @@ equations, the values of rows and everything that is summed are float64. A theta
 a psi a word with a bit for each event.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any

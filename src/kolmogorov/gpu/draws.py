@@ -3,8 +3,6 @@
 Priors of all chains are learned at once, from sums over their rows instead of from the rows themselves.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any
 

@@ -4,8 +4,6 @@ A model is one set of factors, or as many as there are draws. Scores are product
 are those of threads, ties included.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Where chains on a GPU start: as on threads, from factors, which are drawn there."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

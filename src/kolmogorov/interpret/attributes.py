@@ -1,7 +1,5 @@
 """Attributes: what they mean for events, and what moved a prediction of somebody or something new."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Events: what sets them apart, what they are called, and a summary of all of them."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Why a prediction, or a place in a list, is what it is: a sum over events, and what the user's own items add."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import isnan

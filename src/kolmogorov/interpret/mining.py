@@ -1,7 +1,5 @@
 """Which rules data confirm: all pairs of items are tested, and what one more antecedent adds to a rule."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import combinations

@@ -1,7 +1,5 @@
 """Pictures of what a model has learned, of explanations and of rules, in the colours of the report (extra `plot`)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cached_property
 from textwrap import fill

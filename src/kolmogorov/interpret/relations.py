@@ -6,8 +6,6 @@ nearer to a like than to the rating below. A rule asks for something else: that 
 what the model predicts, more likely than everybody to like i.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import cached_property
 

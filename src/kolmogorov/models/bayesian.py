@@ -1,7 +1,5 @@
 """`BayesianKolmogorovModel`: models drawn from the posterior, and their average."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Literal, Self

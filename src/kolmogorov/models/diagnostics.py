@@ -1,7 +1,5 @@
 """Draws by chains: what tells whether the chains agree, what ArviZ takes, and what draws say of answers."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

@@ -5,8 +5,6 @@ names them; where nothing that was asked for is known, it is an error. Ids of th
 an ordinary consequence of a random split: they are the average too, without a warning.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 

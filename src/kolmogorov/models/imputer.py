@@ -1,7 +1,5 @@
 """`KolmogorovImputer`: tables of numbers with gaps, completed by draws of a model over columns on one scale."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Self
 

@@ -3,8 +3,6 @@
 The ridge of links, the weight of blanks and the balance of the two are chosen by lists of entries that are held out.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from functools import cache, partial

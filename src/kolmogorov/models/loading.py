@@ -5,8 +5,6 @@ made of them must satisfy the invariants of that kind before it is used. Paramet
 callbacks) are never taken from a file.
 """
 
-from __future__ import annotations
-
 import os
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The best items of somebody: which may be recommended, in which order, and as a table."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """What scikit-learn hands to an estimator, as observations: sparse and dense tables, data frames."""
 
-from __future__ import annotations
-
 import os
 from typing import Any
 

@@ -1,7 +1,5 @@
 """`tune`: a model's parameters by cross-validation over entries, from a grid."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable, Iterable

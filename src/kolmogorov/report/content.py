@@ -1,7 +1,5 @@
 """What the report says, as plain data."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """What a page says of the model: its factors, its events and its rules."""
 
-from __future__ import annotations
-
 from math import isfinite
 from typing import Any
 

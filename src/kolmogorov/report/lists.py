@@ -1,7 +1,5 @@
 """What the page of a model of lists is filled with."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any

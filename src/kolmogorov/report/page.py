@@ -1,7 +1,5 @@
 """Numbers packed into texts, and the page: one HTML file with its scripts and its content."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import html

@@ -1,7 +1,5 @@
 """How good the model is: errors beside guesses, where it is weak, and what to be warned of."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, Protocol
 

@@ -1,7 +1,5 @@
 """What a page says of the table itself: names, how it is filled, one example, and the ratings of its users."""
 
-from __future__ import annotations
-
 from collections import Counter
 from datetime import date
 from typing import Any

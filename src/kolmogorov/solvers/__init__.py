@@ -5,8 +5,6 @@ simplex (LCQP), box (and no constraint) · exhaustive, flips, dmo: bits without 
 dual (Lemma 1): gd (Algorithms 1 and 2), lanczos (Algorithm 5), newton, quasi_newton · sdr · rounding (Algorithm 3)
 """
 
-from __future__ import annotations
-
 from dataclasses import fields
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Items' problems over the box [0,1]^D, as in the nonnegative model (NNM), and rows without a constraint (ALS)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -8,8 +8,6 @@ Examples
 ([0.0, 1.0], -1.0, 'optimal')
 """
 
-from __future__ import annotations
-
 import os
 import threading
 import time

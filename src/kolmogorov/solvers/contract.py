@@ -1,7 +1,5 @@
 """What a row solver is: an object with `solve(gram, moment, start, seeds)` for a batch of rows, a name and limits."""
 
-from __future__ import annotations
-
 import threading
 from abc import ABC, abstractmethod
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 The value is a difference f+ - f- of increasing functions: f+ = x^T S+ x + 2 x^T v-, f- = x^T S- x + 2 x^T v+.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -5,8 +5,6 @@ h(u) = sum(u) + gamma/2 * sum(max(l, 0)^2), where l are the eigenvalues of C(u) 
 X* to signs. In code u is `dual`, because u is a user.
 """
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections import namedtuple
 from dataclasses import dataclass

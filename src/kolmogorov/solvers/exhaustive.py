@@ -1,7 +1,5 @@
 """Items' problems, the paper's BQP (4), exactly: all 2^D points in the order of the Gray code."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

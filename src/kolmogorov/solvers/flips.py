@@ -3,8 +3,6 @@
 Neither is the paper's: where its Gaussian rounding (Algorithm 3) ends above the optimum, flips reach it.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -6,8 +6,6 @@ inequality excludes a positive eigenvalue (phase II-A) there is nothing to decom
 to II-A. Section IV's accelerations are options: the first step (IV-A), and Ritz pairs by Algorithm 5 (IV-B, IV-C).
 """
 
-from __future__ import annotations
-
 from collections import namedtuple
 from dataclasses import dataclass
 from typing import Literal

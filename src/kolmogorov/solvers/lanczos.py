@@ -1,7 +1,5 @@
 """The paper's Algorithm 5: Lanczos tridiagonalisation that stops when beta falls below a threshold delta."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from kolmogorov._support.jit import kernel

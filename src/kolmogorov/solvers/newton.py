@@ -5,8 +5,6 @@ correlation matrices. The best known solver of that is the semismooth Newton met
 improvements of Borsdorf and Higham (2010).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """BFGS by SciPy on the dual of Lemma 1: the quasi-Newton method that the paper compares its descent with."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

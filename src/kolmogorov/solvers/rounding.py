@@ -4,8 +4,6 @@ With x = (s + 1) / 2 the value x^T S x - 2 x^T v equals [1 s] A [1 s]^T + consta
 A = [[0, a/2], [a/2, S/4]], a = S 1 / 2 - v and constant = 1^T S 1 / 4 - 1^T v.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -4,8 +4,6 @@ Row u of a sparse table with observed partners i, values p_ui and partner factor
 x^T gram x - 2 x^T moment: the paper's LCQP with Q_u and w_u for a user, its BQP with S_i and v_i for an item.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from kolmogorov._support.jit import kernel

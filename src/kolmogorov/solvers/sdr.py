@@ -1,7 +1,5 @@
 """SDRwR, which the paper compares with: the semidefinite relaxation by an interior-point solver, then Algorithm 3."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -5,8 +5,6 @@ drops what turns negative and adds what would gain: finite, and exact. `pairwise
 another by the best amount; it takes any size, and finishes where a matrix is singular on a support.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
