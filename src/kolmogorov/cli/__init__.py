@@ -1,5 +1,7 @@
 """The command line: verbs are in `learn`, `ask`, `around`; what these share is in `shell`, `options`, `display`."""
 
+from __future__ import annotations
+
 import click
 
 from kolmogorov._version import __version__

@@ -1,5 +1,7 @@
 """Verbs around models: `demo`, `data`, `serve`, `doctor`."""
 
+from __future__ import annotations
+
 import os
 from pathlib import Path
 from typing import Any

@@ -1,5 +1,7 @@
 """Verbs that ask a model: `predict`, `recommend`, `explain`, `rules`, `evaluate`, `report`."""
 
+from __future__ import annotations
+
 import sys
 import tempfile
 from dataclasses import asdict

@@ -1,5 +1,7 @@
 """Tables and scores for a terminal, CSV and JSON for programs. Names are data: shown, and never interpreted."""
 
+from __future__ import annotations
+
 import csv
 import io
 import json

@@ -1,5 +1,7 @@
 """Verbs that learn: `fit`, `update`, `tune`."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import click

@@ -1,5 +1,7 @@
 """Options in the words of Python, each written once, and how their values become observations, models and pairs."""
 
+from __future__ import annotations
+
 import ast
 import csv
 from collections.abc import Callable, Iterable, Mapping

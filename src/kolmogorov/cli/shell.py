@@ -1,5 +1,7 @@
 """A verb as a process: its output is checked first, and a mistake ends in one sentence in the words of the shell."""
 
+from __future__ import annotations
+
 import ast
 import os
 import re
