@@ -155,7 +155,7 @@ def test_what_there_is_at_an_interrupt_is_kept(shell, stars, tmp_path, monkeypat
 @pytest.mark.parametrize(
     ("redirection", "words", "said"),
     [
-        ("<&-", "fit - -o {folder}/m.km", "Error: Standard input is closed. Name a file, or pipe lines in.\n"),
+        ("<&-", "fit - -o {folder}/m.km", "Error: standard input is empty.\n"),
         ("<&-", "predict {model}", "Error: Standard input is closed. Name a file, or pipe lines in.\n"),
         (">&-", "data export zoo", "Error: Standard output is closed. Name a file with --output.\n"),
         (">&-", "recommend {model} bear", "Error: Standard output is closed. Name a file with --output.\n"),
