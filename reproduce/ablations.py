@@ -1,4 +1,4 @@
-"""What the paper leaves open, one thing at a time; and what was tried where a number was not found."""
+"""What the paper leaves open, one thing at a time, and sweeps of sizes beyond its own."""
 
 from typing import Any
 
@@ -11,6 +11,7 @@ from reproduce.common import (
     RIDGES,
     Row,
     Tables,
+    available,
     fitted,
     lanczos,
     mean,
@@ -106,6 +107,7 @@ def safeguards(quick: bool = False) -> Tables:
         f"{label}, {how}" for label in ("enhanced_gd", *map(lanczos, line)) for how in ("safeguards", "as printed")
     ]
     labels += [f"{lanczos(a)}, printed recurrence, as printed" for a in line]
+    labels += [f"{label}, as printed" for label in available(("sdr", "dmo"))]
     rows = []
     for data, sweeps, starts in (("D1", 6, 1),) if quick else (("D1", 20, 5), ("D2", 20, 2)):
         for label in labels:

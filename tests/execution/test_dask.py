@@ -73,6 +73,7 @@ def _sparse(table):
     ("of", "shard_ratings", "more"),
     [
         (_weighted, 1000, {"n_init": 2}),
+        (_weighted, 1000, {"item_solver": "newton"}),
         (_only_yes, 1000, {"unobserved": "auto", "psi": "soft", "item_reg": 0.2}),
         (_sparse, 1, {}),
     ],

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kolmogorov._support.display import notice, warn
-from kolmogorov._support.typing import Floats, Rows
+from kolmogorov._support.typing import Floats
 from kolmogorov.data.columns import ID_NAMES, candidates, id_column, index_column
 from kolmogorov.data.sources import TextSource, columns_of, is_table
 from kolmogorov.data.values import BLANK_WORDS, looks_like_number
@@ -184,8 +184,6 @@ class Sheet(NamedTuple):
     """A frame with one row for each id: the name of their column, and all other cells by name, in the order of ids."""
 
     ids: Vocabulary
-    #: Which of the ids each row has.
-    order: Rows
     id_name: str
     cells: dict[str, list[Any]]
 
@@ -214,7 +212,7 @@ def sheet_of(raw: Any, side: Side) -> Sheet:
         raise DataError(f"{side!r} must have one row for each id, but {twice!r} in {id_name!r} has several.")
     rows = np.argsort(order).tolist()
     others = {name: [cells[at][row] for row in rows] for at, name in enumerate(names) if at not in (place, index)}
-    return Sheet(ids, order, id_name, others)
+    return Sheet(ids, id_name, others)
 
 
 def _known(cell: Any, blank: Any) -> Any:
@@ -343,13 +341,6 @@ def described(raw: Any, columns: tuple[Attribute, ...], side: Side) -> Newcomers
     if said := [f"{len(found):,} of {name!r} (such as {found[0]:.40})" for name, found in strange.items() if found]:
         warn(f"Cells of {side!r} that say nothing to the model: {', '.join(said)}.", KolmogorovWarning)
     return Newcomers(sheet.ids, np.concatenate([column.encode(found) for column, found in cells.items()], axis=1))
-
-
-def ids_of(raw: Any, side: Side) -> list[Any]:
-    """Return the ids of a frame or a file, in the order of its rows."""
-    sheet = sheet_of(raw, side)
-    found: list[Any] = sheet.ids.ids[sheet.order].tolist()
-    return found
 
 
 def _why(left_out: dict[str, str]) -> str:
